@@ -1,0 +1,204 @@
+"""FewLabelDetector: the scikit-learn shell that every detector here shares."""
+
+from abc import ABC, abstractmethod
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from devnet import model_file
+from devnet.labels import read_labels
+from devnet.parameters import Constraint, check_parameters
+from devnet.rows import Rows, as_rows
+
+
+class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
+    """A binary classifier that learns from few labelled anomalies and many unlabelled rows.
+
+    Abstract. Higher scores are more anomalous. A detector says how it learns (`_learn`), how it
+    scores (`_score`), from which score on it raises an alert (`_threshold`) and which tensors it
+    is made of (`_tensors`, `_restore`).
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]]
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn to score rows.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_rows, n_columns)
+            Finite numbers; labelled and unlabelled rows together.
+        y : array of shape (n_rows,)
+            1 for a labelled anomaly; 0 or missing for an unlabelled row. Any other two values
+            work too: the larger one is the anomaly, unless `pos_label` names it.
+        sample_weight : array of shape (n_rows,), optional
+            A row is drawn for a batch with probability proportional to its weight, labelled and
+            unlabelled rows each among themselves. Weight 0 leaves a row out.
+
+        Returns
+        -------
+        self : the fitted detector
+        """
+        return self._fit(X, y, sample_weight, go_on=getattr(self, "warm_start", False))
+
+    def anomaly_score(self, X: Any) -> np.ndarray:
+        """Score each row; higher is more anomalous, and a row's score depends on it alone.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        scores : array of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        return self._score(self._rows(X, reset=False))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Anomaly score minus `threshold_`: positive where `predict` sees an anomaly."""
+        return self.anomaly_score(X) - self.threshold_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Tell anomalies, `classes_[1]`, from other rows, `classes_[0]`."""
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted detector to one file without pickle; read it with `devnet.load`."""
+        check_is_fitted(self)
+        header = {
+            "method": type(self).__name__,
+            "parameters": model_file.encode_parameters(self.get_params(deep=False)),
+            "classes": self.classes_.tolist(),
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": getattr(self, "feature_names_in_", np.array([])).tolist(),
+            "threshold": self.threshold_,
+            **self._facts(),
+        }
+        model_file.write(path, header, self._tensors())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "threshold_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, *, go_on: bool, classes: Any = None
+    ) -> Self:
+        check_parameters(self, self._constraints)
+        go_on = go_on and self.__sklearn_is_fitted__()
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Give 1 "
+                "for labelled anomalies and 0 for unlabelled rows."
+            )
+        rows = self._rows(X, reset=not go_on)
+        rows.check_finite()
+        labels = read_labels(
+            y, pos_label=self.pos_label, classes=self.classes_ if go_on else classes
+        )
+        if len(labels.is_anomaly) != rows.shape[0]:
+            raise ValueError(
+                f"X has {rows.shape[0]} rows but y has {len(labels.is_anomaly)} labels: "
+                "inconsistent numbers of samples. Give one label per row."
+            )
+        if sample_weight is not None:
+            sample_weight = _read_weights(sample_weight, labels.is_anomaly)
+        self.classes_ = labels.classes
+        self._learn(rows, labels.is_anomaly, sample_weight, go_on=go_on)
+        self.threshold_ = self._threshold()
+        return self
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        try:
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype="numeric",
+                ensure_all_finite=False,  # checked by us, which names the place
+                ensure_min_samples=2 if reset else 1,
+            )
+        except ValueError as error:
+            _refuse_text(X, error)
+            raise
+        return as_rows(X, getattr(self, "feature_names_in_", None))
+
+    @abstractmethod
+    def _learn(
+        self,
+        rows: Rows,
+        is_anomaly: np.ndarray,
+        sample_weight: np.ndarray | None,
+        *,
+        go_on: bool,
+    ) -> None:
+        """Learn from rows; with `go_on` from the present state on."""
+
+    @abstractmethod
+    def _score(self, rows: Rows) -> np.ndarray:
+        """Score rows, float64 of shape (n,)."""
+
+    @abstractmethod
+    def _threshold(self) -> float:
+        """Score above which `predict` sees an anomaly."""
+
+    @abstractmethod
+    def _tensors(self) -> dict[str, np.ndarray]:
+        """Everything learned, as named arrays."""
+
+    @abstractmethod
+    def _facts(self) -> dict[str, Any]:
+        """What the header of a model file says besides parameters and labels."""
+
+    @abstractmethod
+    def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+        """Take over what `_tensors` and `_facts` gave, or raise a ModelFileError."""
+
+
+def _read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != is_anomaly.shape:
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, but there are {len(is_anomaly)} rows; give "
+            "one weight per row."
+        )
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        bad = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
+        raise ValueError(
+            f"sample_weight of row {bad} is {weights[bad]}; weights must be finite and not negative."
+        )
+    for half, name in ((is_anomaly, "labelled anomalies"), (~is_anomaly, "unlabelled rows")):
+        if not weights[half].any():
+            raise ValueError(
+                f"all {name} have sample_weight 0, so there is nothing to draw half of a batch "
+                "from; give at least one of them a positive weight."
+            )
+    return weights
+
+
+def _refuse_text(X: Any, error: ValueError) -> None:
+    """Where validation failed because of text, name the value and what to do about it."""
+    if "could not convert string" not in str(error) and "bytes/strings" not in str(error):
+        return
+    values = np.asarray(X, dtype=object)
+    for column in range(values.shape[1] if values.ndim == 2 else 0):
+        for value in values[:, column]:
+            if isinstance(value, str | bytes):
+                name = f" ({X.columns[column]!r})" if hasattr(X, "columns") else ""
+                raise ValueError(
+                    f"could not convert string to float: {value!r} in column {column}{name} of X. "
+                    "Encode text columns first, for example with sklearn.preprocessing."
+                    "OneHotEncoder()."
+                ) from error

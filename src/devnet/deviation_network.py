@@ -1,0 +1,213 @@
+"""DevNet, the deviation network of Pang, Shen and van den Hengel (KDD 2019)."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from devnet.arrays import Array, Place, namespace
+from devnet.deviation_loss import deviation_loss_and_slope
+from devnet.network_detector import NetworkDetector
+from devnet.parameters import Constraint, number, one_of
+from devnet.reference_scores import GaussianPrior, Reference
+from devnet.sampler import Batch
+from devnet.trainer import Objective
+
+
+class DevNet(NetworkDetector):
+    """Learn anomaly scores end to end from few labelled anomalies and a prior.
+
+    A network maps a row to one score. Batches of half labelled anomalies and half unlabelled rows
+    train it so that the scores of unlabelled rows stay at the mean of a Gaussian prior, while
+    those of anomalies deviate from it by at least `margin` standard deviations. A score therefore
+    reads as a Z-score: 0 is typical, 5 is what a labelled anomaly should reach.
+
+    The defaults are the paper's settings. The columns of X should have similar ranges, the paper
+    scales them to [0, 1].
+
+    Parameters
+    ----------
+    hidden : tuple of int or torch.nn.Module, default=(20,)
+        Widths of the ReLU layers of the feature learner; () maps rows to scores linearly, and
+        (1000, 250, 20) is the paper's deep variant. Or a module that maps rows (b, n_columns) to
+        representations (b, width): it is copied with its weights, the linear unit is added.
+    end_to_end : bool, default=True
+        False leaves out the linear unit and applies the loss to each unit of the representation
+        (the paper's variant Rep). A row's score is then its mean deviation over the units.
+    margin : float, default=5.0
+        Deviation, the paper's a, that labelled anomalies should reach.
+    reference : GaussianPrior, optional
+        The prior of normal scores; by default mean 0, standard deviation 1, 5000 scores.
+    confidence : float, default=0.95
+        Sets `threshold_`: the deviation that a normal row stays below with this probability if the
+        prior holds. Upper tail, so 0.95 gives 1.645. The paper's 1.96 is the two-sided quantile,
+        which as an upper bound has confidence 0.975.
+    n_epochs, n_batches, batch_size : int, default=50, 20 and 512
+        Epochs, steps of an epoch, and draws of a step: half from the labelled anomalies, half
+        from the unlabelled rows.
+    learning_rate : float, default=0.001
+        Of RMSprop.
+    l2 : float, default=0.01
+        Penalty l2 * sum(w^2) on the kernels of hidden layers.
+    clip_norm : float or None, default=1.0
+        Longest gradient; a longer one is scaled down. None leaves all as they are.
+    keep_best : bool, default=True
+        Keep the weights of the epoch with the lowest loss rather than of the last one.
+    n_members : int, default=1
+        Networks trained side by side from independent draws; the score is their mean deviation.
+    pos_label : optional
+        The value of y that marks an anomaly; by default the larger of its two values.
+    device : str, default="auto"
+        "auto" takes CUDA where there is one, else the CPU.
+    warm_start : bool, default=False
+        Let `fit` go on from the present weights.
+    keep_interrupted : bool, default=False
+        Let Ctrl-C end `fit` with the weights kept so far instead of raising.
+    verbose : bool, default=False
+        Show a progress bar.
+    random_state : int, numpy RandomState or Generator, optional
+        Seed of the weights, the batches and the references.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        What unlabelled rows and anomalies are called in y.
+    threshold_ : float
+        Anomaly score above which `predict` sees an anomaly.
+    network_ : ScoringNetwork or ModuleNetwork
+        The trained networks.
+    history_ : list of dict
+        Epoch, mean loss and loss of each member, for each epoch.
+    best_epoch_ : list of int
+        The epoch whose weights were kept, for each member.
+    n_iter_ : int
+        Epochs trained.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only where X had column names.
+
+    References
+    ----------
+    G. Pang, C. Shen, A. van den Hengel. Deep Anomaly Detection with Deviation Networks. KDD 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from devnet import DevNet
+    >>> rows = np.random.default_rng(0).normal(size=(1000, 5))
+    >>> rows[:10] += 3                          # ten anomalies ...
+    >>> y = np.zeros(1000)
+    >>> y[:5] = 1                               # ... of which five are known
+    >>> model = DevNet(random_state=0).fit(rows, y)
+    >>> bool(model.anomaly_score(rows[5:10]).min() > model.threshold_)
+    True
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **NetworkDetector._constraints,
+        "end_to_end": one_of(True, False),
+        "margin": number(0),
+        "reference": Constraint(
+            lambda value: value is None or isinstance(value, GaussianPrior), "a GaussianPrior or None"
+        ),
+        "confidence": number(0, below=1),
+    }
+
+    def __init__(
+        self,
+        hidden: Any = (20,),
+        *,
+        end_to_end: bool = True,
+        margin: float = 5.0,
+        reference: GaussianPrior | None = None,
+        confidence: float = 0.95,
+        n_epochs: int = 50,
+        n_batches: int = 20,
+        batch_size: int = 512,
+        learning_rate: float = 0.001,
+        l2: float = 0.01,
+        clip_norm: float | None = 1.0,
+        keep_best: bool = True,
+        n_members: int = 1,
+        pos_label: Any = None,
+        device: Any = "auto",
+        warm_start: bool = False,
+        keep_interrupted: bool = False,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.hidden = hidden
+        self.end_to_end = end_to_end
+        self.margin = margin
+        self.reference = reference
+        self.confidence = confidence
+        self.n_epochs = n_epochs
+        self.n_batches = n_batches
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.clip_norm = clip_norm
+        self.keep_best = keep_best
+        self.n_members = n_members
+        self.pos_label = pos_label
+        self.device = device
+        self.warm_start = warm_start
+        self.keep_interrupted = keep_interrupted
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def p_value(self, X: Any, *, two_sided: bool = False) -> np.ndarray:
+        """Probability that a normal row deviates at least as much as each row of X.
+
+        It is nominal: it holds as far as the scores of normal rows follow the prior.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_rows, n_columns)
+        two_sided : bool, default=False
+            Count deviations below the mean too, as the paper's proposition does: the probability
+            to lie outside of mean +- z standard deviations.
+
+        Returns
+        -------
+        p_values : array of shape (n_rows,)
+        """
+        return self._prior().p_value(self.anomaly_score(X), two_sided=two_sided)
+
+    def _prior(self) -> GaussianPrior:
+        return self.reference or GaussianPrior()
+
+    def _has_output_unit(self) -> bool:
+        return self.end_to_end
+
+    def _objective(
+        self,
+        n_outputs: int,
+        n_steps: int,
+        generators: list[np.random.Generator],
+        place: Place,
+    ) -> Objective:
+        # One reference a member, step and output: (n_steps, m, 1, k).
+        draws = [self._prior().draw((n_steps, 1, n_outputs), g) for g in generators]
+        means = place(np.stack([reference.mean for reference in draws], axis=1))
+        stds = place(np.stack([reference.std for reference in draws], axis=1))
+
+        def objective(outputs: Array, batch: Batch) -> tuple[Array, Array]:
+            is_anomaly = namespace(outputs).broadcast_to(batch.is_anomaly[:, :, None], outputs.shape)
+            loss, slope = deviation_loss_and_slope(
+                outputs,
+                is_anomaly=is_anomaly,
+                reference=Reference(means[batch.step], stds[batch.step]),
+                margin=self.margin,
+            )
+            weight = batch.weight[:, :, None] / n_outputs  # (m, b, 1)
+            slope *= weight
+            return (loss * weight).sum((1, 2)), slope
+
+        return objective
+
+    def _member_scores(self, outputs: Array) -> Array:
+        prior = self._prior()
+        return (outputs.mean(2) - prior.mean) / prior.std
+
+    def _threshold(self) -> float:
+        return self._prior().quantile(self.confidence)

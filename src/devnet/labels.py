@@ -1,0 +1,143 @@
+"""What y means: one value marks labelled anomalies, everything else is unlabelled."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import type_of_target
+
+MISSING_IS = "unlabelled"  # what a missing string label is called in `classes_`
+
+
+class Labels(NamedTuple):
+    """A parsed y."""
+
+    is_anomaly: np.ndarray  # (n,) bool
+    classes: np.ndarray  # (2,): what unlabelled rows and anomalies are called by `predict`
+
+
+def read_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels:
+    """Tell labelled anomalies from unlabelled rows.
+
+    Of two values the larger one is the anomaly unless `pos_label` names it; missing values (None,
+    NaN, pandas.NA) are unlabelled. `classes` are the values of an earlier call, if any.
+    """
+    values = column_or_1d(_as_array(y), warn=True)
+    missing = _is_missing(values)
+    if missing.all() and len(values):
+        raise ValueError(
+            "Input y contains only missing values (NaN), no labelled anomaly: only one class. "
+            "Mark at least one anomaly with 1."
+        )
+    known = _tidy(values[~missing])
+    present = np.unique(known)
+    _refuse_other_than_two_values(present, known)
+    if classes is None:
+        classes = _name_classes(present, missing.any(), pos_label)
+    elif unknown := [value for value in present.tolist() if value not in list(classes)]:
+        raise ValueError(f"y contains {unknown[0]!r}, but the classes are {list(classes)}.")
+    is_anomaly = np.zeros(len(values), dtype=bool)
+    is_anomaly[~missing] = known == classes[1]
+    _refuse_one_kind(is_anomaly, classes)
+    return Labels(is_anomaly, np.asarray(classes))
+
+
+def _as_array(y: Any) -> np.ndarray:
+    if hasattr(y, "to_numpy"):  # pandas and polars columns; keeps pandas.NA as an object
+        y = y.to_numpy()
+    array = np.asarray(y)
+    if array.dtype.kind == "U" and isinstance(y, list) and not all(isinstance(v, str) for v in y):
+        return np.asarray(y, dtype=object)  # ["fraud", nan] must not become ["fraud", "nan"]
+    return array
+
+
+def _is_missing(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=bool)
+    # A missing value is the only one that does not equal itself; pandas.NA equals nothing at all.
+    return np.array([v is None or (v != v) is not False for v in values], dtype=bool)  # noqa: PLR0124
+
+
+def _tidy(known: np.ndarray) -> np.ndarray:
+    """Give object arrays the plain type of their values, so that they sort and compare."""
+    if known.dtype.kind != "O":
+        return known
+    kinds = {str if isinstance(value, str) else float for value in known}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"y mixes text and numbers, for example {known[0]!r}; use one kind of label."
+        )
+    return known if kinds == {str} else np.asarray(known.tolist())
+
+
+def _refuse_other_than_two_values(present: np.ndarray, known: np.ndarray) -> None:
+    if len(present) <= 2:
+        if present.dtype.kind == "f" and not np.isfinite(present).all():
+            raise ValueError("Input y contains infinity; use 1 for an anomaly and 0 otherwise.")
+        return
+    kind = type_of_target(known, input_name="y")
+    if kind.startswith("continuous"):
+        raise ValueError(
+            f"Unknown label type: {kind}. y has {len(present)} different values, for example "
+            f"{present[0]!r} and {present[1]!r}; use 1 for a labelled anomaly and 0 otherwise."
+        )
+    shown = ", ".join(repr(value) for value in present[:4].tolist())
+    raise ValueError(
+        f"Only binary classification is supported. The type of the target is {kind}: y has "
+        f"{len(present)} different values ({shown}{', ...' if len(present) > 4 else ''}). Use "
+        "y == value to mark the rows that are labelled anomalies."
+    )
+
+
+def _name_classes(present: np.ndarray, has_missing: bool, pos_label: Any) -> np.ndarray:
+    if len(present) == 2:
+        if pos_label is None:
+            return present
+        if pos_label not in present.tolist():
+            raise ValueError(
+                f"pos_label={pos_label!r} does not occur in y, whose values are "
+                f"{present.tolist()}."
+            )
+        return present if pos_label == present[1] else present[::-1]
+    (value,) = present.tolist()
+    if pos_label is not None and value != pos_label:
+        raise ValueError(
+            f"no labelled anomaly: pos_label={pos_label!r} does not occur in y, which has only "
+            f"one class, {value!r}."
+        )
+    if pos_label is None and not has_missing:
+        raise ValueError(_one_class(value))
+    other = MISSING_IS if present.dtype.kind in "UO" else np.zeros(1, present.dtype)[0]
+    if other == value:
+        raise ValueError(
+            f"y has only one class, {value!r}, besides missing values: no labelled anomaly. Mark "
+            "anomalies with 1, or name their label with pos_label."
+        )
+    return np.array([other, value], dtype=present.dtype if present.dtype.kind != "U" else None)
+
+
+def _refuse_one_kind(is_anomaly: np.ndarray, classes: Any) -> None:
+    if not is_anomaly.any():
+        raise ValueError(
+            f"no labelled anomaly: no value of y equals {classes[1]!r}, so there is only one class "
+            "to learn from. Label at least one anomaly."
+        )
+    if is_anomaly.all():
+        raise ValueError(
+            f"all {len(is_anomaly)} rows are labelled anomalies ({classes[1]!r}), only one class. "
+            "Add the unlabelled rows: what is normal is learned from them."
+        )
+
+
+def _one_class(value: Any) -> str:
+    if value in (1, True):
+        return (
+            f"y has only one class, {value!r}: all rows are labelled anomalies. Add the unlabelled "
+            "rows with y = 0: what is normal is learned from them."
+        )
+    return (
+        f"y has only one class, {value!r}: no labelled anomaly. Mark at least one anomaly with 1, "
+        "or name its label with pos_label."
+    )

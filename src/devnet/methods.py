@@ -1,0 +1,100 @@
+"""Which detectors there are, and opening a saved one."""
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from devnet import model_file
+from devnet.detector import FewLabelDetector
+from devnet.deviation_network import DevNet
+from devnet.model_file import ModelFileError, field
+from devnet.parameters import check_parameters
+
+METHODS: dict[str, type[FewLabelDetector]] = {"DevNet": DevNet}
+
+
+def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
+    """Open a detector that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The model file.
+    hidden : torch.nn.Module, optional
+        The feature learner, for a model that was trained with a module of yours: the file holds
+        its weights, not its code.
+
+    Returns
+    -------
+    detector : the fitted detector
+
+    Raises
+    ------
+    ModelFileError
+        Where the file is cut, foreign, newer or edited. Nothing of it is executed.
+    """
+    header, tensors = model_file.read(path)
+    name = field(header, "method", lambda value: isinstance(value, str))
+    if name not in METHODS:
+        raise ModelFileError(
+            f"{path} was saved by a method {name!r} that is unknown here; known are "
+            f"{', '.join(METHODS)}. Upgrade with: pip install --upgrade deviation-network"
+        )
+    detector = _with_parameters(METHODS[name], header, hidden)
+    _restore_labels(detector, header)
+    detector._restore(header, tensors)
+    detector.threshold_ = float(field(header, "threshold", _is_finite))
+    return detector
+
+
+def _with_parameters(
+    method: type[FewLabelDetector], header: dict[str, Any], hidden: Any
+) -> FewLabelDetector:
+    known = method().get_params(deep=False)
+    parameters = field(
+        header, "parameters", lambda value: isinstance(value, dict) and set(value) == set(known)
+    )
+    parameters = model_file.decode_parameters(parameters)
+    needs_module = isinstance(parameters.get("hidden"), dict)
+    if needs_module != (hidden is not None):
+        raise ModelFileError(
+            "this model was trained with a torch module of yours "
+            f"({parameters['hidden'].get('module')}); give it: devnet.load(path, hidden=module)."
+            if needs_module
+            else "this model brings its own network; load it without hidden."
+        )
+    if needs_module:
+        parameters["hidden"] = hidden
+    detector = method(**parameters)
+    try:
+        check_parameters(detector, detector._constraints)
+    except ValueError as error:
+        raise ModelFileError(f"the model file has an impossible parameter: {error}") from error
+    return detector
+
+
+def _restore_labels(detector: FewLabelDetector, header: dict[str, Any]) -> None:
+    detector.n_features_in_ = field(header, "n_features_in", lambda v: type(v) is int and v > 0)
+    names = field(
+        header,
+        "feature_names_in",
+        lambda v: isinstance(v, list)
+        and all(isinstance(name, str) for name in v)
+        and len(v) in (0, detector.n_features_in_),
+    )
+    if names:
+        detector.feature_names_in_ = np.array(names, dtype=object)
+    classes = field(header, "classes", _is_classes)
+    detector.classes_ = np.array(classes, dtype=object if isinstance(classes[0], str) else None)
+
+
+def _is_classes(value: Any) -> bool:
+    if not (isinstance(value, list) and len(value) == 2):
+        return False
+    kinds = {type(item) for item in value}
+    return len(kinds) == 1 and kinds <= {bool, int, float, str} and value[0] != value[1]
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and bool(np.isfinite(value))

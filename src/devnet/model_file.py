@@ -1,0 +1,195 @@
+"""A model on disk: one safetensors file whose header carries readable JSON. No pickle.
+
+Reading takes nothing on trust: a file that is cut, foreign, newer or edited gets a sentence.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+
+from devnet.arrays import is_module
+from devnet.reference_scores import GaussianPrior
+
+FORMAT = "devnet model"
+FORMAT_VERSION = 1
+HEADER = "devnet"  # key of the JSON text in the safetensors metadata
+PACKAGES = {"devnet": "deviation-network", "numpy": "numpy", "scikit-learn": "scikit-learn",
+            "torch": "torch"}
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be used; the message says why and what to do."""
+
+
+def write(path: str | PathLike[str], header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+    """Write atomically: the file appears under its name only when it is whole."""
+    path = Path(path)
+    full = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        **header,
+        "versions": {name: _version(package) for name, package in PACKAGES.items()},
+    }
+    arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    content = to_bytes(arrays, metadata={HEADER: json.dumps(full, allow_nan=False)})
+    write_whole(path, content)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write to a temporary name beside the target, then rename."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"the folder {path.parent} does not exist; create it before saving {path.name} there."
+        ) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and tensors of a model file of a format known here."""
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no model file {path}.")
+    try:
+        with safe_open(path, framework="np") as file:
+            metadata = file.metadata() or {}
+            header = _parse_header(path, metadata.get(HEADER))
+            tensors = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(
+            f"{path} is not a whole model file ({error}). Copy it again from its source, or save "
+            "the model again."
+        ) from error
+    return header, tensors
+
+
+def _parse_header(path: Path, text: str | None) -> dict[str, Any]:
+    if text is None:
+        raise ModelFileError(
+            f"{path} is a safetensors file, but not a devnet model; was it saved by another "
+            "program?"
+        )
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"the header of {path} is not valid JSON ({error}); the file was edited or damaged."
+        ) from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError(f"{path} is not a devnet model: its header does not say {FORMAT!r}.")
+    found = header.get("format_version")
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise ModelFileError(f"{path} has the impossible format version {found!r}.")
+    if found > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has format version {found}, newer than the {FORMAT_VERSION} known here. "
+            "Upgrade with: pip install --upgrade deviation-network"
+        )
+    return header
+
+
+def field(header: dict[str, Any], name: str, is_valid: Callable[[Any], bool]) -> Any:
+    """Value of a header field that has been looked at."""
+    value = header.get(name)
+    if not is_valid(value):
+        raise ModelFileError(
+            f"the model file's header has no valid {name!r}: {_short(value)}. The file was edited "
+            "or damaged; save the model again."
+        )
+    return value
+
+
+def tensor(
+    tensors: dict[str, np.ndarray], name: str, shape: tuple[int, ...], dtype: str = "float32"
+) -> np.ndarray:
+    """Named tensor of exactly this shape and type, finite."""
+    array = tensors.get(name)
+    if array is None or array.shape != shape or array.dtype.name != dtype:
+        found = "none" if array is None else f"{array.dtype.name} of shape {array.shape}"
+        raise ModelFileError(
+            f"the model file should hold a tensor {name!r}, {dtype} of shape {shape}, but has "
+            f"{found}. The file was edited or damaged; save the model again."
+        )
+    if not np.isfinite(array).all():
+        raise ModelFileError(f"the tensor {name!r} of the model file has values that are not finite.")
+    return array
+
+
+def encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Constructor parameters as JSON values."""
+    return {name: _encode(value) for name, value in parameters.items()}
+
+
+def decode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Invert `encode_parameters`."""
+    return {name: _decode(value) for name, value in parameters.items()}
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, GaussianPrior):
+        return {"GaussianPrior": [float(value.mean), float(value.std), int(value.n_scores)]}
+    if is_module(value):
+        return {"module": type(value).__name__}
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return None  # a generator's place in its stream is not a parameter to keep
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple | list):
+        return [_encode(item) for item in value]
+    return value
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    if isinstance(value, dict):
+        if list(value) == ["GaussianPrior"]:
+            try:
+                return GaussianPrior(*value["GaussianPrior"])
+            except (TypeError, ValueError) as error:
+                raise ModelFileError(f"the model file has an impossible prior: {error}") from error
+        if list(value) == ["module"]:
+            return value
+        raise ModelFileError(f"the model file has a parameter of an unknown kind: {_short(value)}.")
+    return value
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,154 @@
+"""A scoring network whose feature learner psi is the caller's own torch module."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from devnet.arrays import Place, to_numpy
+from devnet.scoring_network import Gradient
+
+
+class ModuleNetwork:
+    """m copies of a module, each with one linear unit on top; the contract of ScoringNetwork.
+
+    Weights and running statistics of a member are views of its row in `parameters`, so the
+    optimizer, the best epoch and the model file treat this network like any other. The gradient
+    comes from autograd. The L2 penalty falls on the module's kernels: its trainable parameters of
+    two or more axes.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Maps rows (b, d) to representations (b, h). It is copied, weights included.
+    n_columns : int
+        Width d of the rows.
+    n_members : int
+    output_unit : bool
+        Whether the linear unit eta follows; without it the representation is the output.
+    """
+
+    first_kernel = None
+
+    def __init__(
+        self, module: nn.Module, n_columns: int, n_members: int, *, output_unit: bool = True
+    ) -> None:
+        width = _representation_width(module, n_columns)
+        self.n_outputs = 1 if output_unit else width
+        self.members = [_member(module, width, output_unit) for _ in range(n_members)]
+        self.n_penalised = sum(kernel.numel() for kernel in _kernels(self.members[0]))
+        self.parameters = torch.stack([_flatten(member) for member in self.members])  # (m, P)
+        self._bind()
+
+    def draw_output_units(self, generators: Sequence[np.random.Generator]) -> None:
+        """Glorot-uniform weights and zero bias for the linear units."""
+        for member, generator in zip(self.members, generators, strict=True):
+            for unit in member[1:]:
+                limit = np.sqrt(6 / (unit.in_features + 1))
+                draws = generator.uniform(-limit, limit, (1, unit.in_features))
+                unit.weight.data.copy_(torch.from_numpy(draws))
+                unit.bias.data.zero_()
+
+    def copy(self, place: Place) -> "ModuleNetwork":
+        """Copy to a place."""
+        copied = object.__new__(ModuleNetwork)
+        copied.n_outputs = self.n_outputs
+        copied.n_penalised = self.n_penalised
+        copied.parameters = place(to_numpy(self.parameters).copy())
+        device = copied.parameters.device
+        copied.members = [deepcopy(member).to(device) for member in self.members]
+        copied._bind()
+        return copied
+
+    def start_training(
+        self, columns: np.ndarray | None, generators: Sequence[np.random.Generator]
+    ) -> None:
+        """Switch layers such as dropout to training."""
+        for member in self.members:
+            member.train()
+
+    def end_training(self) -> None:
+        """Switch layers such as dropout to scoring."""
+        for member in self.members:
+            member.eval()
+
+    def forward(self, rows: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Outputs (m, b, k), and the same with their graph, one a member."""
+        with torch.set_grad_enabled(self.members[0].training):
+            outputs = [member(part) for member, part in zip(self.members, rows, strict=True)]
+        return torch.stack([output.detach() for output in outputs]), outputs
+
+    def new_gradient(self) -> Gradient:
+        """Room for the result of `backward`."""
+        return Gradient(self.parameters, {"kernels": [], "biases": []})
+
+    def backward(self, tape: list[Tensor], slope: Tensor, gradient: Gradient) -> None:
+        """Leave the gradient of sum(slope * outputs), slope (m, b, k), in `gradient`."""
+        rows = gradient.dense
+        rows.zero_()
+        for member, output, part, row in zip(self.members, tape, slope, rows, strict=True):
+            trained = [tensor for tensor in _ordered(member) if tensor.requires_grad]
+            found = torch.autograd.grad(output, trained, part, allow_unused=True)
+            start = 0
+            for weight, value in zip(trained, found, strict=True):
+                if value is not None:
+                    row[start : start + weight.numel()] = value.reshape(-1)
+                start += weight.numel()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Make every weight and running statistic a view of its place in `parameters`."""
+        for member, row in zip(self.members, self.parameters, strict=True):
+            start = 0
+            for tensor in _ordered(member):
+                stop = start + tensor.numel()
+                tensor.data = row[start:stop].view(tensor.shape)
+                start = stop
+
+
+def _member(module: nn.Module, width: int, output_unit: bool) -> nn.Sequential:
+    learner = deepcopy(module)
+    return nn.Sequential(learner, nn.Linear(width, 1)) if output_unit else nn.Sequential(learner)
+
+
+def _kernels(member: nn.Sequential) -> list[Tensor]:
+    return [weight for weight in member[0].parameters() if weight.requires_grad and weight.ndim > 1]
+
+
+def _ordered(member: nn.Sequential) -> list[Tensor]:
+    """Penalised kernels, other trained weights, the rest: the order of a flat row."""
+    learner = list(member[0].parameters())
+    others = [weight for weight in learner if weight.requires_grad and weight.ndim < 2]
+    unit = [weight for part in member[1:] for weight in part.parameters()]
+    fixed = [weight for weight in learner if not weight.requires_grad]
+    statistics = [buffer for buffer in member.buffers() if buffer.is_floating_point()]
+    return [*_kernels(member), *others, *unit, *fixed, *statistics]
+
+
+def _flatten(member: nn.Sequential) -> Tensor:
+    parts = [tensor.detach().reshape(-1).to(torch.float32) for tensor in _ordered(member)]
+    return torch.cat(parts)
+
+
+def _representation_width(module: nn.Module, n_columns: int) -> int:
+    probe = deepcopy(module).eval()
+    try:
+        with torch.no_grad():
+            shape = tuple(probe(torch.zeros(2, n_columns)).shape)
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        raise ValueError(
+            f"hidden={type(module).__name__} failed on rows of shape (2, {n_columns}): {error}. "
+            "A feature learner maps rows (b, n_columns) to representations (b, width)."
+        ) from error
+    if len(shape) != 2 or shape[0] != 2:
+        raise ValueError(
+            f"hidden={type(module).__name__} maps rows of shape (2, {n_columns}) to shape {shape}; "
+            "a feature learner must give one representation (b, width) per row."
+        )
+    return shape[1]

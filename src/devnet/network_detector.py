@@ -1,0 +1,258 @@
+"""NetworkDetector: what every detector trained by gradients shares."""
+
+import logging
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from devnet import network_file
+from devnet.arrays import Array, Place, is_module, place_on, to_numpy
+from devnet.detector import FewLabelDetector
+from devnet.optimizer import RMSprop
+from devnet.parameters import Constraint, number, one_of, whole_number
+from devnet.progress import EpochBar
+from devnet.rows import Rows, dense_tiles, sparse_tiles
+from devnet.sampler import BalancedSampler
+from devnet.scoring_network import ScoringNetwork
+from devnet.trainer import Epoch, Objective, Training, train
+
+logger = logging.getLogger(__name__)
+
+WIDE = 4096  # columns from which CSR rows train as such; narrower ones train as dense batches
+
+
+def _is_hidden(value: Any) -> bool:
+    if is_module(value):
+        return True
+    return isinstance(value, tuple | list) and all(whole_number(1).accepts(v) for v in value)
+
+
+def _is_random_state(value: Any) -> bool:
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return True
+    return value is None or whole_number(0).accepts(value)
+
+
+class NetworkDetector(FewLabelDetector):
+    """Trains a stack of networks on balanced batches.
+
+    Abstract. A detector says whether a linear unit ends its network (`_has_output_unit`), what
+    the outputs should become (`_objective`) and how they score a row (`_member_scores`).
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "hidden": Constraint(
+            _is_hidden, "a tuple of layer widths such as (20,) or (), or a torch.nn.Module"
+        ),
+        "n_epochs": whole_number(1),
+        "n_batches": whole_number(1),
+        "batch_size": whole_number(2, even=True),
+        "learning_rate": number(0),
+        "l2": number(0, or_equal=True),
+        "clip_norm": number(0, or_none=True),
+        "keep_best": one_of(True, False),
+        "n_members": whole_number(1),
+        "device": Constraint(
+            lambda value: isinstance(value, str) or hasattr(value, "type"), "'auto', 'cpu' or 'cuda'"
+        ),
+        "warm_start": one_of(True, False),
+        "keep_interrupted": one_of(True, False),
+        "verbose": one_of(True, False),
+        "random_state": Constraint(
+            _is_random_state, "None, a whole number, or a NumPy RandomState or Generator"
+        ),
+    }
+
+    @with_callbacks
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on training from the present weights, for `n_epochs` epochs on these rows.
+
+        The first call is a `fit`. Use it when labels arrive: give the labelled anomalies, old and
+        new, together with unlabelled rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : sequence of two values, optional
+            All values of y, where the first call does not see both.
+
+        Returns
+        -------
+        self : the detector
+        """
+        return self._fit(X, y, sample_weight, go_on=True, classes=classes)
+
+    @abstractmethod
+    def _has_output_unit(self) -> bool:
+        """Whether one linear unit follows the feature learner."""
+
+    @abstractmethod
+    def _objective(
+        self,
+        n_outputs: int,
+        n_steps: int,
+        generators: list[np.random.Generator],
+        place: Place,
+    ) -> Objective:
+        """Loss of the outputs in each of `n_steps` steps; draws from the members' generators."""
+
+    @abstractmethod
+    def _member_scores(self, outputs: Array) -> Array:
+        """Outputs (m, b, k) -> scores (m, b)."""
+
+    def _learn(
+        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool
+    ) -> None:
+        generators = _generators(self.random_state, self.n_members)
+        network = self._initial_network(rows, generators)
+        if go_on:
+            _refuse_other_network(self.network_, network)
+            network = self.network_
+        place = self._place(self.device)
+        network = network.copy(place)
+        sparse = network.first_kernel is not None
+        network.start_training(rows.columns() if sparse else None, generators)
+        n_steps = self.n_epochs * self.n_batches
+        sampler = BalancedSampler(
+            rows,
+            is_anomaly,
+            batch_size=self.batch_size,
+            n_steps=n_steps,
+            generators=generators,
+            sample_weight=sample_weight,
+        )
+        objective = self._objective(network.n_outputs, n_steps, generators, place)
+        training = self._train(network, sampler.batches(place, sparse=sparse), objective)
+        network.end_training()
+        self.network_ = network.copy(self._place("cpu"))
+        self._record(training, go_on=go_on)
+
+    def _place(self, device: Any) -> Place:
+        return place_on(device, with_torch=is_module(self.hidden))
+
+    def _initial_network(self, rows: Rows, generators: list[np.random.Generator]) -> Any:
+        n_columns = rows.shape[1]
+        is_wide = rows.is_sparse and n_columns >= WIDE
+        output_unit = self._has_output_unit()
+        if is_module(self.hidden):
+            if is_wide:
+                raise ValueError(
+                    f"a torch module as feature learner takes dense rows, but X is sparse with "
+                    f"{n_columns} columns; give hidden as a tuple of layer widths instead."
+                )
+            from devnet.module_network import ModuleNetwork
+
+            network = ModuleNetwork(self.hidden, n_columns, len(generators), output_unit=output_unit)
+            network.draw_output_units(generators)
+            return network
+        sizes = network_file.sizes(self.hidden, n_columns, output_unit)
+        return ScoringNetwork.initialise(sizes, generators, output_unit=output_unit, sparse=is_wide)
+
+    def _train(self, network: Any, batches: Any, objective: Objective) -> Training:
+        context = self._init_callback_context(max_subtasks=self.n_epochs)
+        context.call_on_fit_task_begin(estimator=self)
+        bar = EpochBar(type(self).__name__, self.n_epochs) if self.verbose else None
+
+        def on_epoch(epoch: Epoch) -> bool:
+            loss = float(np.mean(epoch.loss))
+            logger.debug("epoch %d of %d: loss %.4f", epoch.number, self.n_epochs, loss)
+            if bar:
+                bar.show(epoch.number, loss)
+            task = context.subcontext(task_name="epoch")
+            task.call_on_fit_task_begin(estimator=self)
+            return bool(task.call_on_fit_task_end(estimator=self, metadata={"loss": loss}))
+
+        try:
+            return train(
+                network,
+                batches,
+                objective,
+                RMSprop(
+                    network, learning_rate=self.learning_rate, l2=self.l2, clip_norm=self.clip_norm
+                ),
+                n_epochs=self.n_epochs,
+                n_batches=self.n_batches,
+                keep_best=self.keep_best,
+                keep_interrupted=self.keep_interrupted,
+                on_epoch=on_epoch,
+            )
+        finally:
+            if bar:
+                bar.close()
+            context.call_on_fit_task_end(estimator=self)
+
+    def _record(self, training: Training, *, go_on: bool) -> None:
+        earlier = self.history_ if go_on else []
+        done = len(earlier)
+        self.history_ = earlier + [
+            {
+                "epoch": done + epoch.number,
+                "loss": float(np.mean(epoch.loss)),
+                "member_loss": epoch.loss,
+            }
+            for epoch in training.history
+        ]
+        self.best_epoch_ = [done + epoch for epoch in training.best_epoch]
+        self.n_iter_ = len(self.history_)
+
+    def _score(self, rows: Rows) -> np.ndarray:
+        place = self._place(self.device)
+        network = self.network_.copy(place)
+        scores = np.empty(rows.shape[0])
+        if network.first_kernel is not None:
+            for selection, part in sparse_tiles(rows):
+                scores[selection] = self._mean_score(network.forward([part])[0])
+        else:
+            for selection, tile in dense_tiles(rows):
+                members = np.broadcast_to(tile, (self.n_members, *tile.shape))  # (m, b, d)
+                outputs, _ = network.forward(place(members))
+                scores[selection] = self._mean_score(outputs)[: selection.stop - selection.start]
+        return scores
+
+    def _mean_score(self, outputs: Array) -> np.ndarray:
+        """The mean deviation of the members is the score, (b,)."""
+        return to_numpy(self._member_scores(outputs).mean(0))
+
+    def _tensors(self) -> dict[str, np.ndarray]:
+        return network_file.to_tensors(self.network_)
+
+    def _facts(self) -> dict[str, Any]:
+        return {"history": self.history_, "best_epoch": self.best_epoch_}
+
+    def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+        self.network_ = network_file.from_tensors(
+            tensors,
+            hidden=self.hidden,
+            n_columns=self.n_features_in_,
+            n_members=self.n_members,
+            output_unit=self._has_output_unit(),
+        )
+        self.history_ = network_file.read_history(header)
+        self.best_epoch_ = network_file.read_best_epoch(header, self.n_members)
+        self.n_iter_ = len(self.history_)
+
+
+def _generators(random_state: Any, n_members: int) -> list[np.random.Generator]:
+    """Independent generators, one a member; the global random state is never touched.
+
+    Member i draws the same numbers however many members there are.
+    """
+    if isinstance(random_state, np.random.Generator):
+        seeds = random_state.integers(2**63, size=n_members)
+    elif isinstance(random_state, np.random.RandomState):
+        seeds = random_state.randint(2**31, size=n_members)
+    else:
+        sequence = np.random.SeedSequence(random_state)
+        return [np.random.default_rng(child) for child in sequence.spawn(n_members)]
+    return [np.random.default_rng(int(seed)) for seed in seeds]
+
+
+def _refuse_other_network(present: Any, wanted: Any) -> None:
+    if type(present) is not type(wanted) or present.parameters.shape != wanted.parameters.shape:
+        raise ValueError(
+            "training cannot go on from the present weights, because `hidden`, `end_to_end` or "
+            "`n_members` was changed since; fit a new detector or set warm_start=False."
+        )

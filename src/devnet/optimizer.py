@@ -1,0 +1,139 @@
+"""RMSprop with an L2 penalty and a clipped gradient, as Keras 2 computes them.
+
+The penalty adds l2 * sum(w^2) of the penalised kernels to the loss, so 2 * l2 * w to their
+gradient, before the gradient of each member is clipped to a global norm. The epsilon stands
+outside the root. torch's weight_decay and RMSprop differ in all three.
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from devnet.arrays import Array, namespace, to_numpy
+from devnet.scoring_network import Gradient
+from devnet.sparse_layer import ColumnGradient, SparseKernel
+
+RHO = 0.9
+EPSILON = 1e-7
+
+
+class Trainable(Protocol):
+    """What an optimizer needs to know of a network."""
+
+    parameters: Array  # (m, P)
+    first_kernel: SparseKernel | None
+
+    @property
+    def n_penalised(self) -> int: ...
+
+
+class RMSprop:
+    """Updates the parameters of all members in place."""
+
+    def __init__(
+        self, network: Trainable, *, learning_rate: float, l2: float, clip_norm: float | None
+    ) -> None:
+        self._parameters = network.parameters
+        self._penalised = network.parameters[:, : network.n_penalised]
+        self._mean_square = network.parameters * 0
+        self._learning_rate = learning_rate
+        self._l2 = l2
+        self._clip_norm = clip_norm
+        self._columns: list[_LazyColumns] = []
+        first = network.first_kernel
+        if first is not None:
+            column_l2 = l2 if first.is_penalised else 0.0
+            self._columns = [_LazyColumns(k, learning_rate, column_l2) for k in first.kernel]
+
+    def penalty(self) -> Array:
+        """Penalty l2 * sum(w^2) of each member at the current weights, (m,)."""
+        penalty = (self._penalised * self._penalised).sum(1)
+        for member, columns in enumerate(self._columns):
+            penalty[member] += columns.sum_of_squares
+        return penalty * self._l2
+
+    def step(self, gradient: Gradient) -> None:
+        """Apply one update; the gradient is used up."""
+        dense = gradient.dense
+        if self._l2:
+            dense[:, : self._penalised.shape[1]] += 2 * self._l2 * self._penalised
+            for state, columns in zip(self._columns, gradient.columns, strict=True):
+                state.add_penalty(columns)
+        if self._clip_norm is not None:
+            _clip(gradient, self._clip_norm)
+        self._mean_square *= RHO
+        self._mean_square += (1 - RHO) * (dense * dense)
+        dense *= self._learning_rate
+        dense /= namespace(dense).sqrt(self._mean_square) + EPSILON
+        self._parameters -= dense
+        for state, columns in zip(self._columns, gradient.columns, strict=True):
+            state.step(columns)
+
+    def changed_columns(self, member: int) -> np.ndarray:
+        """Rows of a member's sparse kernel that changed since this was last asked."""
+        return self._columns[member].changed()
+
+
+def _clip(gradient: Gradient, clip_norm: float) -> None:
+    """Scale each member's whole gradient down to the norm, if it is longer."""
+    square = (gradient.dense * gradient.dense).sum(1)  # (m,)
+    for member, columns in enumerate(gradient.columns):
+        square[member] += float(np.vdot(columns.kernel, columns.kernel))
+    xp = namespace(square)
+    norm = xp.sqrt(square)
+    scale = clip_norm / xp.where(norm > clip_norm, norm, clip_norm)
+    gradient.dense *= scale[:, None]
+    if gradient.columns:
+        for columns, factor in zip(gradient.columns, to_numpy(scale), strict=True):
+            columns.kernel *= factor  # noqa: PLW2901
+
+
+class _LazyColumns:
+    """RMSprop for one member's sparse kernel, at the cost of the touched rows only.
+
+    A row that is not touched keeps its weights; its mean square decays by `RHO` a step, which is
+    caught up with when the row is next touched. Without penalty this is exactly what a dense
+    RMSprop does. With penalty a dense one would shrink a row in every step, this one only in the
+    steps that touch it.
+    """
+
+    def __init__(self, kernel: np.ndarray, learning_rate: float, l2: float) -> None:
+        self._kernel = kernel  # (c, h), updated in place
+        self._mean_square = np.zeros_like(kernel)
+        self._last_step = np.full(len(kernel), -1, dtype=np.int32)
+        self._learning_rate = learning_rate
+        self._l2 = l2
+        self._step = 0
+        self._asked = -1
+        self.sum_of_squares = 0.0  # of the touched rows, where they are penalised
+
+    def add_penalty(self, columns: ColumnGradient) -> None:
+        if self._l2:
+            weights = self._kernel[columns.touched]
+            columns.kernel[...] += 2 * self._l2 * weights
+
+    def step(self, columns: ColumnGradient) -> None:
+        touched, gradient = columns
+        last = self._last_step[touched]  # (t,)
+        weights = self._kernel[touched]  # (t, h)
+        if self._l2:
+            known = weights[last >= 0]
+            self.sum_of_squares -= float(np.vdot(known, known))
+        decay = np.float32(RHO) ** (self._step - last).astype(np.float32)
+        mean_square = self._mean_square[touched]
+        mean_square *= decay[:, None]
+        mean_square += (1 - RHO) * (gradient * gradient)
+        gradient *= self._learning_rate
+        gradient /= np.sqrt(mean_square) + np.float32(EPSILON)
+        weights -= gradient
+        if self._l2:
+            self.sum_of_squares += float(np.vdot(weights, weights))
+        self._mean_square[touched] = mean_square
+        self._kernel[touched] = weights
+        self._last_step[touched] = self._step
+        self._step += 1
+
+    def changed(self) -> np.ndarray:
+        changed = np.flatnonzero(self._last_step > self._asked)
+        self._asked = self._step - 1
+        return changed

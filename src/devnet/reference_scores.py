@@ -1,0 +1,84 @@
+"""Where the reference comes from: mean and standard deviation of the scores of normal rows."""
+
+from dataclasses import dataclass
+from math import isfinite, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from devnet.arrays import Array
+
+
+class Reference(NamedTuple):
+    """What a score is measured against; both broadcast against the scores.
+
+    The paper's mu_R and sigma_R (section 3.2).
+    """
+
+    mean: Array
+    std: Array
+
+
+@dataclass(frozen=True)
+class GaussianPrior:
+    """Scores of normal rows are taken to be draws from N(mean, std^2): the paper's choice.
+
+    Equations 4 and 5: r_1, ..., r_l ~ N(mu, sigma^2) and mu_R is their mean; sigma_R is their
+    standard deviation with divisor l. Here l is `n_scores`.
+
+    Parameters
+    ----------
+    mean, std : float, default=0.0 and 1.0
+        The prior's mu and sigma.
+    n_scores : int, default=5000
+        How many prior scores each reference summarises.
+
+    Examples
+    --------
+    >>> from devnet import GaussianPrior
+    >>> prior = GaussianPrior()
+    >>> round(prior.quantile(0.95), 3)
+    1.645
+    >>> round(float(prior.p_value(1.96, two_sided=True)), 3)
+    0.05
+    """
+
+    mean: float = 0.0
+    std: float = 1.0
+    n_scores: int = 5000
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.mean) and isfinite(self.std) and self.std > 0):
+            raise ValueError(
+                f"GaussianPrior(mean={self.mean!r}, std={self.std!r}): both must be finite and "
+                "std greater than 0; the paper uses mean=0, std=1."
+            )
+        if isinstance(self.n_scores, bool) or self.n_scores != int(self.n_scores):
+            raise ValueError(f"GaussianPrior(n_scores={self.n_scores!r}): give a whole number.")
+        if self.n_scores < 2:
+            raise ValueError(
+                f"GaussianPrior(n_scores={self.n_scores!r}): a standard deviation needs at least 2 "
+                "scores; the paper uses 5000."
+            )
+
+    def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Reference:
+        """Draw float32 references of this shape without drawing the scores behind them.
+
+        Mean and standard deviation of l Gaussian scores are independent, the mean is Gaussian
+        with variance sigma^2 / l, and l sigma_R^2 / sigma^2 is chi-squared with l - 1 degrees of
+        freedom: the law of l draws at the cost of two.
+        """
+        size = self.n_scores
+        mean = generator.normal(self.mean, self.std / sqrt(size), shape)
+        std = self.std * np.sqrt(generator.chisquare(size - 1, shape) / size)
+        return Reference(mean.astype(np.float32), std.astype(np.float32))
+
+    def p_value(self, deviation: np.ndarray | float, *, two_sided: bool = False) -> np.ndarray:
+        """Probability that a normal row deviates at least this much, if the prior holds."""
+        deviation = np.asarray(deviation, dtype=np.float64)
+        return 2 * ndtr(-np.abs(deviation)) if two_sided else ndtr(-deviation)
+
+    def quantile(self, confidence: float) -> float:
+        """Deviation that a normal row stays below with this probability (upper tail)."""
+        return float(ndtri(confidence))

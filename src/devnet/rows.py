@@ -1,0 +1,160 @@
+"""The one door between a caller's matrix and float32 rows: gathering, tiling, finite checks.
+
+Nothing here copies the whole matrix: rows become float32 when they are drawn.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+CHECKED_VALUES = 1 << 18  # values looked at in one step of a finite check
+TILE_VALUES = 1 << 17  # values in one tile of rows that are scored together
+
+
+class DenseRows:
+    """Rows of a NumPy array of any layout and numeric type."""
+
+    is_sparse = False
+
+    def __init__(self, X: np.ndarray, names: np.ndarray | None = None) -> None:
+        self.shape: tuple[int, int] = X.shape
+        self._names = names
+        self._array = X
+
+    def dense(self, selection: slice | np.ndarray) -> np.ndarray:
+        """Rows (b, d) as float32; a slice of a float32 matrix is not copied."""
+        with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite: see below
+            return self._array[selection].astype(np.float32, copy=False)
+
+    def sparse(self, selection: slice | np.ndarray) -> sp.csr_array:
+        """Rows (b, d) as float32 CSR."""
+        return sp.csr_array(self.dense(selection))
+
+    def columns(self) -> np.ndarray:
+        """Columns that can have a value other than zero, ascending."""
+        return np.arange(self.shape[1])
+
+    def check_finite(self, rows: slice = slice(None)) -> None:
+        """Refuse a value that is missing, infinite or beyond float32, and say where it is."""
+        if self._array.dtype.kind != "f":
+            return
+        start, stop, _ = rows.indices(self.shape[0])
+        step = max(1, CHECKED_VALUES // self.shape[1])
+        for first in range(start, stop, step):
+            values = self.dense(slice(first, min(first + step, stop)))
+            if has_finite_sum(values):
+                continue
+            bad = np.argwhere(~np.isfinite(values))
+            if len(bad):
+                row, column = bad[0]
+                value = self._array[first + row, column]
+                raise ValueError(_not_finite(value, first + row, column, self._names))
+
+
+class SparseRows:
+    """Rows of a CSR matrix."""
+
+    is_sparse = True
+
+    def __init__(self, X: Any, names: np.ndarray | None = None) -> None:
+        self.shape: tuple[int, int] = X.shape
+        self._names = names
+        self._csr = X
+
+    def dense(self, selection: slice | np.ndarray) -> np.ndarray:
+        """Rows (b, d) as float32."""
+        rows: np.ndarray = self.sparse(selection).toarray()
+        return rows
+
+    def sparse(self, selection: slice | np.ndarray) -> sp.csr_array:
+        """Rows (b, d) as float32 CSR."""
+        rows = self._csr[selection]
+        with np.errstate(over="ignore"):
+            data = rows.data.astype(np.float32, copy=False)
+        return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+    def columns(self) -> np.ndarray:
+        """Columns with at least one stored value, ascending."""
+        stored = np.zeros(self.shape[1], dtype=bool)
+        stored[self._csr.indices] = True
+        return np.flatnonzero(stored)
+
+    def check_finite(self, rows: slice = slice(None)) -> None:
+        """Refuse a value that is missing, infinite or beyond float32, and say where it is."""
+        start, stop, _ = rows.indices(self.shape[0])
+        first, last = self._csr.indptr[start], self._csr.indptr[stop]
+        with np.errstate(over="ignore"):
+            values = self._csr.data[first:last].astype(np.float32, copy=False)
+        if has_finite_sum(values):
+            return
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            position = first + bad[0]
+            row = int(np.searchsorted(self._csr.indptr, position, side="right")) - 1
+            column = self._csr.indices[position]
+            raise ValueError(_not_finite(self._csr.data[position], row, column, self._names))
+
+
+Rows = DenseRows | SparseRows
+
+
+def as_rows(X: Any, names: np.ndarray | None = None) -> Rows:
+    """Wrap a validated matrix; `names` of columns are for messages."""
+    return SparseRows(X, names) if sp.issparse(X) else DenseRows(X, names)
+
+
+def dense_tiles(rows: Rows) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield all rows in order, in zero-padded float32 tiles of one fixed shape and place.
+
+    Matrix products round differently for other shapes and alignments; in a fixed tile a row has
+    the same score alone, in any batch and in any order, to the last bit. A value that is not
+    finite is refused on the way.
+    """
+    n_rows, n_columns = rows.shape
+    tile = np.zeros((_tile_height(n_columns), n_columns), dtype=np.float32)
+    for start in range(0, n_rows, len(tile)):
+        place = slice(start, min(start + len(tile), n_rows))
+        size = place.stop - place.start
+        tile[:size] = rows.dense(place)
+        tile[size:] = 0
+        if not has_finite_sum(tile):
+            rows.check_finite(place)
+        yield place, tile
+
+
+def sparse_tiles(rows: Rows) -> Iterator[tuple[slice, sp.csr_array]]:
+    """Yield all rows in order, in CSR tiles, and refuse a value that is not finite.
+
+    A product with CSR rows treats each row alone, so these tiles need no padding.
+    """
+    height = _tile_height(1)
+    for start in range(0, rows.shape[0], height):
+        place = slice(start, min(start + height, rows.shape[0]))
+        rows.check_finite(place)
+        yield place, rows.sparse(place)
+
+
+def has_finite_sum(values: np.ndarray) -> bool:
+    """A finite sum proves that every value is finite, at a fraction of the cost of asking each."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum()))
+
+
+def _tile_height(n_columns: int) -> int:
+    """Rows of a tile: a power of two that depends on the width alone."""
+    return 1 << max(4, min(11, (TILE_VALUES // n_columns).bit_length() - 1))
+
+
+def _not_finite(value: Any, row: int, column: int, names: np.ndarray | None) -> str:
+    name = f"column {column}" if names is None else f"column {column} ({str(names[column])!r})"
+    if np.isnan(value):
+        return (
+            f"Input X contains NaN: row {row}, {name}. Fill missing values first, for example "
+            "with sklearn.impute.SimpleImputer()."
+        )
+    return (
+        f"Input X contains infinity or a value too large for float32: {value} at row {row}, "
+        f"{name}. Clip or rescale this column first."
+    )
