@@ -67,7 +67,8 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
     def predict(self, X: Any) -> np.ndarray:
         """Tell anomalies, `classes_[1]`, from other rows, `classes_[0]`."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        is_anomaly = self.decision_function(X) > 0
+        return self.classes_[is_anomaly.astype(int)]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted detector to one file without pickle; read it with `devnet.load`."""
@@ -182,8 +183,8 @@ def _read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
     for half, name in ((is_anomaly, "labelled anomalies"), (~is_anomaly, "unlabelled rows")):
         if not weights[half].any():
             raise ValueError(
-                f"all {name} have sample_weight 0, so there is nothing to draw half of a batch "
-                "from; give at least one of them a positive weight."
+                f"the sample_weight of all {name} is zero, which leaves only one class to draw "
+                "batches from; give at least one of them a positive weight."
             )
     return weights
 

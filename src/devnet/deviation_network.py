@@ -192,16 +192,19 @@ class DevNet(NetworkDetector):
         stds = place(np.stack([reference.std for reference in draws], axis=1))
 
         def objective(outputs: Array, batch: Batch) -> tuple[Array, Array]:
-            is_anomaly = namespace(outputs).broadcast_to(batch.is_anomaly[:, :, None], outputs.shape)
+            is_anomaly = batch.is_anomaly  # (m, b, 1)
+            if n_outputs > 1:  # every unit of the representation has a loss of its own
+                is_anomaly = namespace(outputs).broadcast_to(is_anomaly, outputs.shape)
             loss, slope = deviation_loss_and_slope(
                 outputs,
                 is_anomaly=is_anomaly,
                 reference=Reference(means[batch.step], stds[batch.step]),
                 margin=self.margin,
             )
-            weight = batch.weight[:, :, None] / n_outputs  # (m, b, 1)
+            weight = batch.weight / n_outputs
             slope *= weight
-            return (loss * weight).sum((1, 2)), slope
+            loss *= weight
+            return loss.sum((1, 2)), slope
 
         return objective
 

@@ -107,15 +107,11 @@ def _name_classes(present: np.ndarray, has_missing: bool, pos_label: Any) -> np.
             f"no labelled anomaly: pos_label={pos_label!r} does not occur in y, which has only "
             f"one class, {value!r}."
         )
-    if pos_label is None and not has_missing:
+    if pos_label is None and (not has_missing or value == 0):
         raise ValueError(_one_class(value))
-    other = MISSING_IS if present.dtype.kind in "UO" else np.zeros(1, present.dtype)[0]
-    if other == value:
-        raise ValueError(
-            f"y has only one class, {value!r}, besides missing values: no labelled anomaly. Mark "
-            "anomalies with 1, or name their label with pos_label."
-        )
-    return np.array([other, value], dtype=present.dtype if present.dtype.kind != "U" else None)
+    if isinstance(value, str):
+        return np.array([MISSING_IS, value], dtype=object)
+    return np.array([value == 0, value], dtype=present.dtype)  # missing is 0, or 1 beside 0
 
 
 def _refuse_one_kind(is_anomaly: np.ndarray, classes: Any) -> None:

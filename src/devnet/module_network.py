@@ -63,6 +63,10 @@ class ModuleNetwork:
         copied._bind()
         return copied
 
+    def for_scoring(self, place: Place) -> "ModuleNetwork":
+        """Copy to a place; a module keeps its single precision."""
+        return self.copy(place)
+
     def start_training(
         self, columns: np.ndarray | None, generators: Sequence[np.random.Generator]
     ) -> None:
@@ -77,6 +81,7 @@ class ModuleNetwork:
 
     def forward(self, rows: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Outputs (m, b, k), and the same with their graph, one a member."""
+        rows = rows.to(self.parameters.dtype)
         with torch.set_grad_enabled(self.members[0].training):
             outputs = [member(part) for member, part in zip(self.members, rows, strict=True)]
         return torch.stack([output.detach() for output in outputs]), outputs

@@ -200,17 +200,16 @@ class NetworkDetector(FewLabelDetector):
 
     def _score(self, rows: Rows) -> np.ndarray:
         place = self._place(self.device)
-        network = self.network_.copy(place)
-        scores = np.empty(rows.shape[0])
+        network = self.network_.for_scoring(place)
+        scores = np.empty(rows.shape[0], dtype=np.float32)
         if network.first_kernel is not None:
             for selection, part in sparse_tiles(rows):
                 scores[selection] = self._mean_score(network.forward([part])[0])
         else:
             for selection, tile in dense_tiles(rows):
                 members = np.broadcast_to(tile, (self.n_members, *tile.shape))  # (m, b, d)
-                outputs, _ = network.forward(place(members))
-                scores[selection] = self._mean_score(outputs)[: selection.stop - selection.start]
-        return scores
+                scores[selection] = self._mean_score(network.forward(place(members))[0])
+        return scores.astype(np.float64)
 
     def _mean_score(self, outputs: Array) -> np.ndarray:
         """The mean deviation of the members is the score, (b,)."""

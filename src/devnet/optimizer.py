@@ -78,14 +78,13 @@ def _clip(gradient: Gradient, clip_norm: float) -> None:
     """Scale each member's whole gradient down to the norm, if it is longer."""
     square = (gradient.dense * gradient.dense).sum(1)  # (m,)
     for member, columns in enumerate(gradient.columns):
-        square[member] += float(np.vdot(columns.kernel, columns.kernel))
-    xp = namespace(square)
-    norm = xp.sqrt(square)
-    scale = clip_norm / xp.where(norm > clip_norm, norm, clip_norm)
-    gradient.dense *= scale[:, None]
+        square[member] += float(np.vdot(columns.slope, columns.slope))
+    excess = namespace(square).sqrt(square) / clip_norm
+    excess[excess < 1] = 1
+    gradient.dense /= excess[:, None]
     if gradient.columns:
-        for columns, factor in zip(gradient.columns, to_numpy(scale), strict=True):
-            columns.kernel *= factor  # noqa: PLW2901
+        for columns, factor in zip(gradient.columns, to_numpy(excess), strict=True):
+            np.divide(columns.slope, factor, out=columns.slope)
 
 
 class _LazyColumns:
@@ -109,23 +108,21 @@ class _LazyColumns:
 
     def add_penalty(self, columns: ColumnGradient) -> None:
         if self._l2:
-            weights = self._kernel[columns.touched]
-            columns.kernel[...] += 2 * self._l2 * weights
+            np.add(columns.slope, 2 * self._l2 * columns.weights, out=columns.slope)
 
     def step(self, columns: ColumnGradient) -> None:
-        touched, gradient = columns
-        last = self._last_step[touched]  # (t,)
-        weights = self._kernel[touched]  # (t, h)
+        touched, weights, slope = columns  # (t,), (t, h), (t, h)
+        last = self._last_step.take(touched)
         if self._l2:
-            known = weights[last >= 0]
+            known = weights if last.min(initial=0) >= 0 else weights[last >= 0]
             self.sum_of_squares -= float(np.vdot(known, known))
         decay = np.float32(RHO) ** (self._step - last).astype(np.float32)
-        mean_square = self._mean_square[touched]
+        mean_square = self._mean_square.take(touched, axis=0)
         mean_square *= decay[:, None]
-        mean_square += (1 - RHO) * (gradient * gradient)
-        gradient *= self._learning_rate
-        gradient /= np.sqrt(mean_square) + np.float32(EPSILON)
-        weights -= gradient
+        mean_square += (1 - RHO) * (slope * slope)
+        slope *= self._learning_rate
+        slope /= np.sqrt(mean_square) + np.float32(EPSILON)
+        weights -= slope
         if self._l2:
             self.sum_of_squares += float(np.vdot(weights, weights))
         self._mean_square[touched] = mean_square

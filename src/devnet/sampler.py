@@ -21,8 +21,8 @@ class Batch(NamedTuple):
 
     step: int
     rows: Array | list[sp.csr_array]  # (m, b, d) dense, or m CSR matrices (b, d)
-    is_anomaly: Array  # (m, b) bool
-    weight: Array  # (m, b): draws of the row / batch size; sums to 1 over b
+    is_anomaly: Array  # (m, b, 1) bool
+    weight: Array  # (m, b, 1): draws of the row / batch size; sums to 1 over b
 
 
 class BalancedSampler:
@@ -71,8 +71,8 @@ class BalancedSampler:
 
     def batches(self, place: Place, *, sparse: bool) -> Iterator[Batch]:
         """Yield the drawn batches in order, with dense rows or with CSR rows."""
-        is_anomaly = place(self._is_anomaly)
-        weights = place(self._weights)
+        is_anomaly = place(self._is_anomaly[:, :, None])
+        weights = place(self._weights[:, :, :, None])
         gathered = self._sparse() if sparse else self._dense(place)
         for step, rows in enumerate(gathered):
             yield Batch(step, rows, is_anomaly, weights[step])

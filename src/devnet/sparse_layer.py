@@ -17,15 +17,17 @@ from devnet.arrays import Array, namespace, to_numpy
 class ColumnGradient(NamedTuple):
     """Gradient of the kernel rows that one member's batch touched."""
 
-    touched: np.ndarray  # (t,) positions in the kernel
-    kernel: np.ndarray  # (t, h)
+    touched: np.ndarray  # (t,) positions in the kernel, ascending
+    weights: np.ndarray  # (t, h) the kernel rows there
+    slope: np.ndarray  # (t, h) their gradient
 
 
 class _Local(NamedTuple):
     """One member's batch over the touched columns alone."""
 
-    touched: np.ndarray  # (t,) positions in the kernel
     rows: sp.csr_array  # (b, t)
+    touched: np.ndarray  # (t,) positions in the kernel, ascending
+    weights: np.ndarray  # (t, h) the kernel rows there
 
 
 class SparseKernel:
@@ -53,7 +55,8 @@ class SparseKernel:
         self._unborn: list[_Unborn] = []
         self._position = np.full(n_columns, -1, dtype=np.int32)
         self._position[columns] = np.arange(len(columns), dtype=np.int32)
-        self._mark = np.zeros(len(columns), dtype=np.int32)
+        self._is_touched = np.zeros(len(columns), dtype=bool)  # scratch
+        self._place = np.zeros(len(columns), dtype=np.int32)  # scratch
 
     @classmethod
     def empty(cls, m: int, n_columns: int, h: int, *, is_penalised: bool) -> "SparseKernel":
@@ -72,7 +75,7 @@ class SparseKernel:
         kernel = np.zeros((m, len(known), h), dtype=np.float32)
         kernel[:, ~is_new] = self.kernel
         started = SparseKernel(known, kernel, self.n_columns, is_penalised=self.is_penalised)
-        limit = np.sqrt(6 / (self.n_columns + h))
+        limit = float(np.sqrt(6 / (self.n_columns + h)))
         started._unborn = [_Unborn(is_new.copy(), limit, generator) for generator in generators]
         return started
 
@@ -85,14 +88,16 @@ class SparseKernel:
 
         A single matrix serves all members.
         """
-        local = [self._localise(member) for member in rows]
-        if len(local) == 1:
-            local *= len(self.kernel)
-        for unborn, part, kernel in zip(self._unborn, local, self.kernel, strict=False):
-            unborn.draw(part.touched, kernel)
-        products = np.stack(
-            [part.rows @ k[part.touched] for part, k in zip(local, self.kernel, strict=True)]
-        )
+        compact = [self._compact(member) for member in rows]
+        if len(compact) == 1:
+            compact *= len(self.kernel)
+        for unborn, (_, touched), kernel in zip(self._unborn, compact, self.kernel, strict=False):
+            unborn.draw(touched, kernel)
+        local = [
+            _Local(part, touched, kernel.take(touched, axis=0))
+            for (part, touched), kernel in zip(compact, self.kernel, strict=True)
+        ]
+        products = np.stack([part.rows @ part.weights for part in local])
         if isinstance(like, np.ndarray):
             return products, local
         return namespace(like).from_numpy(products).to(like.device), local
@@ -100,35 +105,26 @@ class SparseKernel:
     def backward(self, local: list[_Local], slope: Array) -> list[ColumnGradient]:
         """Gradient of sum(slope * products), slope (m, b, h), by the touched kernel rows."""
         return [
-            ColumnGradient(part.touched, part.rows.T @ member)
+            ColumnGradient(part.touched, part.weights, part.rows.T @ member)
             for part, member in zip(local, to_numpy(slope), strict=True)
         ]
 
-    def _localise(self, rows: sp.csr_array) -> _Local:
-        position = self._position[rows.indices]
-        values = rows.data
-        unknown = position < 0
-        if unknown.any():
-            values = np.where(unknown, np.float32(0), values)
-            position[unknown] = 0
+    def _compact(self, rows: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
+        """The rows over the touched columns alone (b, t), and the positions of these (t,)."""
         if not len(self.columns):
-            return _Local(np.zeros(0, dtype=np.int32), sp.csr_array((rows.shape[0], 0)))
-        touched, place = self._distinct(position)
-        local = sp.csr_array((values, place, rows.indptr), shape=(rows.shape[0], len(touched)))
-        return _Local(touched, local)
-
-    def _distinct(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Distinct positions, and where each of the given ones is among them.
-
-        As `numpy.unique` with its inverse, in linear time: every value leaves its number at its
-        position, the last one stays, and those that find their own number there are the distinct
-        ones.
-        """
-        numbers = np.arange(len(position), dtype=np.int32)
-        self._mark[position] = numbers
-        touched = position[self._mark[position] == numbers]
-        self._mark[touched] = numbers[: len(touched)]
-        return touched, self._mark[position]
+            return sp.csr_array((rows.shape[0], 0), dtype=np.float32), self.columns
+        position = self._position.take(rows.indices)
+        values = rows.data
+        if position.size and position.min() < 0:  # columns that the kernel does not know
+            values = np.where(position < 0, np.float32(0), values)
+            position = np.maximum(position, 0)
+        # As numpy.unique with its inverse, without sorting.
+        self._is_touched[position] = True
+        touched = np.flatnonzero(self._is_touched)
+        self._is_touched[touched] = False
+        self._place[touched] = np.arange(len(touched), dtype=np.int32)
+        place = self._place.take(position)
+        return sp.csr_array((values, place, rows.indptr), (rows.shape[0], len(touched))), touched
 
 
 class _Unborn:
@@ -140,8 +136,8 @@ class _Unborn:
         self._generator = generator
 
     def draw(self, touched: np.ndarray, kernel: np.ndarray) -> None:
-        new = touched[self._mask[touched]]
+        new = touched[self._mask.take(touched)]
         if len(new):
-            shape = (len(new), kernel.shape[1])
-            kernel[new] = self._generator.uniform(-self._limit, self._limit, shape)
+            draws = self._generator.random((len(new), kernel.shape[1]), dtype=np.float32)
+            kernel[new] = self._limit * (2 * draws - 1)
             self._mask[new] = False

@@ -119,7 +119,8 @@ class _Kept:
             self.epoch[member] = epoch
             if self._kernel is not None and self._network.first_kernel is not None:
                 changed = self._optimizer.changed_columns(member)
-                self._kernel[member, changed] = self._network.first_kernel.kernel[member, changed]
+                current = self._network.first_kernel.kernel[member]
+                self._kernel[member][changed] = current.take(changed, axis=0)
 
     def restore(self) -> None:
         self._network.parameters[:] = self._parameters

@@ -1,0 +1,431 @@
+"""DevNet as its users see it: it learns, it means what it says, bad input gets a sentence."""
+
+import logging
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import torch
+from conftest import make_task
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from devnet import DevNet, GaussianPrior, network_detector
+
+
+def quick(**parameters):
+    return DevNet(**{"n_epochs": 3, "n_batches": 5, "batch_size": 64, "random_state": 0, **parameters})
+
+
+# Does it learn?
+
+
+@pytest.mark.parametrize(
+    "variant", [{}, {"hidden": ()}, {"hidden": (30, 10, 5)}, {"end_to_end": False}]
+)
+def test_learns_from_labels_and_not_from_permuted_ones(variant, seed):
+    rows, y, truth = make_task(seed, n=3000, n_labelled=30, shift=1.5)
+    unseen, _, unseen_truth = make_task(seed + 1000, n=3000, n_labelled=100, shift=1.5)
+    shuffled = np.random.default_rng(seed).permutation(y)
+    auc = {
+        name: roc_auc_score(
+            unseen_truth,
+            DevNet(**variant, n_members=3, random_state=seed).fit(rows, labels).anomaly_score(unseen),
+        )
+        for name, labels in (("true", y), ("permuted", shuffled))
+    }
+    assert auc["true"] > 0.9
+    assert 0.2 < auc["permuted"] < 0.8
+    assert truth.sum() == 90
+
+
+def test_exchanged_roles_invert_the_ranking(seed):
+    rows, _, truth = make_task(seed, n=1000, n_labelled=150, shift=2)
+    scores = DevNet(n_epochs=10, random_state=seed).fit(rows, truth).anomaly_score(rows)
+    inverted = DevNet(n_epochs=10, random_state=seed).fit(rows, 1 - truth).anomaly_score(rows)
+    assert roc_auc_score(truth, scores) > 0.95
+    assert roc_auc_score(truth, inverted) < 0.05
+
+
+def test_scores_differ_between_rows(task):
+    rows, y, _ = task
+    assert np.unique(quick().fit(rows, y).anomaly_score(rows)).size > 0.9 * len(rows)
+
+
+# What a score means
+
+
+def test_threshold_p_value_and_prediction_agree(task):
+    rows, y, _ = task
+    model = DevNet(confidence=0.975, n_epochs=10, random_state=0).fit(rows, y)
+    assert model.threshold_ == pytest.approx(1.96, abs=1e-3)
+    scores, p_values = model.anomaly_score(rows), model.p_value(rows)
+    np.testing.assert_array_equal(model.predict(rows) == 1, scores > model.threshold_)
+    np.testing.assert_array_equal(p_values < 0.025, scores > model.threshold_)
+    np.testing.assert_allclose(model.decision_function(rows), scores - model.threshold_)
+    two_sided = model.p_value(rows, two_sided=True)
+    np.testing.assert_allclose(two_sided, 2 * np.minimum(p_values, 1 - p_values), atol=1e-12)
+
+
+def test_the_score_is_the_deviation_whatever_the_prior(task):
+    rows, y, _ = task
+    plain = DevNet(n_epochs=20, random_state=0).fit(rows, y).anomaly_score(rows)
+    moved = DevNet(n_epochs=20, random_state=0, reference=GaussianPrior(mean=2, std=0.5)).fit(rows, y)
+    scores = moved.anomaly_score(rows)
+    assert abs(np.median(scores) - np.median(plain)) < 0.7  # on the Z scale, not around 2
+    assert np.corrcoef(plain, scores)[0, 1] > 0.8
+
+
+def test_predict_uses_the_caller_s_values(task):
+    rows, y, _ = task
+    named = np.where(y == 1, "fraud", "ok")
+    model = quick(pos_label="fraud").fit(rows, named)
+    assert set(model.predict(rows)) <= {"ok", "fraud"}
+    np.testing.assert_array_equal(model.anomaly_score(rows), quick().fit(rows, y).anomaly_score(rows))
+
+
+# The same row, the same score
+
+
+@given(st.integers(1, 700), st.integers(0, 10**6))
+def test_a_row_s_score_is_the_same_alone_and_in_any_batch(n, seed):
+    model, rows, expected = _fitted_once()
+    chosen = np.random.default_rng(seed).integers(len(rows), size=n)
+    np.testing.assert_array_equal(model.anomaly_score(rows[chosen]), expected[chosen])
+    np.testing.assert_array_equal(model.anomaly_score(rows[chosen[:1]]), expected[chosen[:1]])
+
+
+def _fitted_once(cache={}):  # noqa: B006
+    if not cache:
+        rows, y, _ = make_task(0, n=5000)
+        model = DevNet(hidden=(20, 7), n_epochs=2, n_members=2, random_state=0).fit(rows, y)
+        cache["found"] = model, rows, model.anomaly_score(rows)
+    return cache["found"]
+
+
+def test_narrow_sparse_rows_train_exactly_as_dense_ones(task):
+    rows, y, _ = task
+    rows = np.where(np.abs(rows) > 1, rows, 0)
+    for matrix in (sp.csr_matrix(rows), sp.csc_array(rows), sp.coo_array(rows)):
+        model, dense = quick().fit(matrix, y), quick().fit(rows, y)
+        np.testing.assert_array_equal(model.anomaly_score(matrix), dense.anomaly_score(rows))
+
+
+def wide_task(seed, d=5000):
+    """A sparse task of many columns, of which the first 40 carry the anomalies."""
+    generator = np.random.default_rng(seed)
+    noise = sp.random_array((900, d), density=0.004, format="lil", dtype=np.float32, rng=generator)
+    signal = generator.random((60, 40)) < 0.4
+    noise[:60, :40] = signal.astype(np.float32)
+    y = np.zeros(900, dtype=int)
+    y[:30] = 1
+    truth = np.zeros(900, dtype=int)
+    truth[:60] = 1
+    return noise.tocsr(), y, truth
+
+
+def test_wide_sparse_rows_learn_as_well_as_dense_ones(seed, monkeypatch):
+    rows, y, truth = wide_task(seed)
+    lazy = DevNet(n_epochs=10, random_state=seed).fit(rows, y)
+    assert lazy.network_.first_kernel is not None
+    monkeypatch.setattr(network_detector, "WIDE", 10**9)
+    dense = DevNet(n_epochs=10, random_state=seed).fit(rows, y)
+    assert dense.network_.first_kernel is None
+    found = [roc_auc_score(truth[30:], model.anomaly_score(rows[30:])) for model in (lazy, dense)]
+    assert min(found) > 0.9
+    assert abs(found[0] - found[1]) < 0.05
+
+
+@pytest.mark.parametrize("variant", [{}, {"hidden": ()}, {"end_to_end": False}, {"n_members": 2}])
+def test_wide_models_score_dense_and_sparse_rows_alike(variant):
+    rows, y, _ = wide_task(0)
+    model = quick(**variant).fit(rows, y)
+    scores = model.anomaly_score(rows)
+    np.testing.assert_allclose(model.anomaly_score(rows.toarray()), scores, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(model.anomaly_score(rows[7:9]), scores[7:9])
+    dense = quick(**variant).fit(rows.toarray(), y)
+    np.testing.assert_allclose(
+        dense.anomaly_score(rows), dense.anomaly_score(rows.toarray()), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_a_column_never_seen_in_training_weighs_zero():
+    rows, y, _ = wide_task(0)
+    rows = rows.tolil()
+    rows[:, 4000:] = 0
+    rows = rows.tocsr()
+    model = quick().fit(rows, y)
+    changed = rows.tolil()
+    changed[:, 4500] = 100
+    np.testing.assert_array_equal(model.anomaly_score(changed.tocsr()), model.anomaly_score(rows))
+
+
+# Members, going on, seeds
+
+
+def test_a_member_equals_a_network_trained_alone(task):
+    rows, y, _ = task
+    together = quick(n_members=3).fit(rows, y)
+    alone = quick(n_members=1).fit(rows, y)
+    np.testing.assert_allclose(
+        together.network_.parameters[0], alone.network_.parameters[0], rtol=1e-3, atol=1e-5
+    )
+    mean = np.mean(
+        [np.asarray(_member_scores(together, rows, member)) for member in range(3)], axis=0
+    )
+    np.testing.assert_allclose(together.anomaly_score(rows), mean, rtol=1e-4, atol=1e-5)
+
+
+def _member_scores(model, rows, member):
+    outputs, _ = model.network_.forward(np.broadcast_to(rows, (3, *rows.shape)))
+    return outputs[member, :, 0]
+
+
+def test_partial_fit_and_warm_start_go_on(task):
+    rows, y, _ = task
+    model = quick().partial_fit(rows, y, classes=[0, 1])
+    np.testing.assert_array_equal(model.anomaly_score(rows), quick().fit(rows, y).anomaly_score(rows))
+    losses = [record["loss"] for record in model.partial_fit(rows, y).history_]
+    assert [record["epoch"] for record in model.history_] == [1, 2, 3, 4, 5, 6]
+    assert np.mean(losses[3:]) < np.mean(losses[:3])
+    warm = quick(warm_start=True).fit(rows, y).fit(rows, y)
+    np.testing.assert_array_equal(warm.anomaly_score(rows), model.anomaly_score(rows))
+    assert len(quick().fit(rows, y).fit(rows, y).history_) == 3
+
+
+def test_going_on_with_new_columns_keeps_the_old_ones():
+    rows, y, truth = wide_task(0)
+    early = rows.tolil()
+    early[:, 2500:] = 0
+    model = DevNet(n_epochs=5, random_state=0).fit(early.tocsr(), y)
+    known = len(model.network_.first_kernel.columns)
+    model.partial_fit(rows, y)
+    assert len(model.network_.first_kernel.columns) > known
+    assert roc_auc_score(truth, model.anomaly_score(rows)) > 0.9
+
+
+def test_going_on_with_another_network_is_refused(task):
+    rows, y, _ = task
+    model = quick(warm_start=True).fit(rows, y).set_params(hidden=(7,))
+    with pytest.raises(ValueError, match="`hidden`.*was changed"):
+        model.fit(rows, y)
+
+
+def test_random_state_decides_everything_and_global_state_nothing(task):
+    rows, y, _ = task
+
+    def scores(random_state):
+        return quick(random_state=random_state).fit(rows, y).anomaly_score(rows)
+
+    numpy_state, torch_state = np.random.get_state()[1].copy(), torch.get_rng_state()
+    np.testing.assert_array_equal(scores(7), scores(7))
+    np.testing.assert_array_equal(scores(np.random.RandomState(7)), scores(np.random.RandomState(7)))
+    np.testing.assert_array_equal(scores(np.random.default_rng(7)), scores(np.random.default_rng(7)))
+    assert not np.array_equal(scores(7), scores(8))
+    assert not np.array_equal(scores(None), scores(None))
+    np.testing.assert_array_equal(np.random.get_state()[1], numpy_state)
+    assert torch.equal(torch.get_rng_state(), torch_state)
+
+
+OTHER_VALUES = {
+    "hidden": (5,),
+    "end_to_end": False,
+    "margin": 3.0,
+    "reference": GaussianPrior(std=2.0),
+    "confidence": 0.5,
+    "n_epochs": 4,
+    "n_batches": 6,
+    "batch_size": 32,
+    "learning_rate": 0.01,
+    "l2": 0.5,
+    "clip_norm": 0.01,
+    "keep_best": False,
+    "n_members": 2,
+    "random_state": 1,
+}
+OTHER_BEHAVIOUR = {"pos_label", "device", "warm_start", "keep_interrupted", "verbose"}
+
+
+def test_every_parameter_is_covered_here():
+    assert set(DevNet().get_params()) == set(OTHER_VALUES) | OTHER_BEHAVIOUR
+
+
+@pytest.mark.parametrize("name", OTHER_VALUES)
+def test_every_parameter_changes_something(name, task):
+    rows, y, _ = task
+    settings = {"learning_rate": 0.1} if name == "keep_best" else {}
+    one = quick(n_epochs=8, n_batches=40, **settings).fit(rows, y)
+    other = quick(n_epochs=8, n_batches=40, **settings).set_params(**{name: OTHER_VALUES[name]}).fit(rows, y)
+    assert not np.array_equal(one.decision_function(rows), other.decision_function(rows))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"hidden": 20}, "hidden=20.*tuple of layer widths"),
+        ({"hidden": (20, 0)}, r"hidden=\(20, 0\)"),
+        ({"hidden": (2.5,)}, "hidden"),
+        ({"end_to_end": "yes"}, "end_to_end must be True or False"),
+        ({"margin": -1}, "margin=-1.*above 0"),
+        ({"margin": np.inf}, "margin=inf"),
+        ({"reference": "gaussian"}, "reference='gaussian'.*GaussianPrior"),
+        ({"confidence": 1}, "confidence=1.*above 0 and below 1"),
+        ({"n_epochs": 0}, "n_epochs=0.*at least 1"),
+        ({"n_batches": 2.5}, "n_batches=2.5"),
+        ({"batch_size": 511}, "batch_size=511.*even"),
+        ({"learning_rate": 0}, "learning_rate=0"),
+        ({"l2": -0.1}, "l2=-0.1.*at least 0"),
+        ({"clip_norm": 0}, "clip_norm=0.*or None"),
+        ({"keep_best": 1}, "keep_best=1"),
+        ({"n_members": True}, "n_members=True"),
+        ({"device": 3}, "device=3"),
+        ({"device": "gpu9"}, "device='gpu9' is unknown"),
+        ({"random_state": -1}, "random_state=-1"),
+        ({"random_state": "a"}, "random_state='a'"),
+        ({"verbose": 2}, "verbose=2"),
+    ],
+)
+def test_impossible_parameters_are_refused(parameters, words, task):
+    rows, y, _ = task
+    with pytest.raises(ValueError, match=words):
+        DevNet(**parameters).fit(rows, y)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without CUDA")
+def test_cuda_is_refused_where_there_is_none(task):
+    rows, y, _ = task
+    with pytest.raises(ValueError, match="no CUDA here; use device='auto'"):
+        quick(device="cuda").fit(rows, y)
+    assert quick(device=torch.device("cpu")).fit(rows, y).n_iter_ == 3
+
+
+# Input of every kind
+
+
+def test_hostile_but_valid_tables(task):
+    rows, y, _ = task
+    constant = rows.copy()
+    constant[:, 2] = 7
+    doubled = np.vstack([rows, rows])
+    for matrix, labels in (
+        (constant, y),
+        (doubled, np.r_[y, y]),
+        (rows[:, :1], y),
+        (rows.astype(np.float64), y),
+        ((10 * rows).astype(np.int32), y),
+        (rows > 0, y),
+        (np.asfortranarray(rows), y),
+        (rows[:, ::-1], y),
+        (rows.tolist(), y.tolist()),
+        (rows[18:22], y[18:22]),
+    ):
+        model = quick().fit(matrix, labels)
+        assert np.isfinite(model.anomaly_score(matrix)).all()
+    frozen = rows.copy()
+    frozen.flags.writeable = False
+    np.testing.assert_array_equal(
+        quick().fit(frozen, y).anomaly_score(frozen), quick().fit(rows, y).anomaly_score(rows)
+    )
+
+
+def test_one_labelled_anomaly_is_enough(seed):
+    rows, _, truth = make_task(seed, shift=4)
+    y = np.zeros(len(rows))
+    y[0] = 1
+    scores = DevNet(random_state=seed).fit(rows, y).anomaly_score(rows)
+    assert roc_auc_score(truth, scores) > 0.9
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_frames_bring_their_column_names(library, task):
+    rows, y, _ = task
+    frame = library.DataFrame({f"c{i}": rows[:, i] for i in range(rows.shape[1])})
+    model = quick().fit(frame, library.Series(y))
+    assert list(model.feature_names_in_) == list(frame.columns)
+    np.testing.assert_allclose(
+        model.anomaly_score(frame), quick().fit(rows, y).anomaly_score(rows), rtol=1e-6
+    )
+    renamed = frame.rename(columns={"c3": "other"}) if library is pd else frame.rename({"c3": "other"})
+    with pytest.raises(ValueError, match="other"):
+        model.anomaly_score(renamed)
+
+
+def test_bad_tables_get_a_sentence(task):
+    rows, y, _ = task
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        quick().fit(rows[:1], y[:1])
+    with pytest.raises(ValueError, match="1200 rows but y has 1199 labels"):
+        quick().fit(rows, y[:-1])
+    model = quick().fit(rows, y)
+    with pytest.raises(ValueError, match="X has 7 features, but DevNet is expecting 8"):
+        model.anomaly_score(rows[:, :7])
+    broken = rows.copy()
+    broken[4, 3] = np.nan
+    for method in (model.anomaly_score, model.p_value, model.predict):
+        with pytest.raises(ValueError, match="NaN: row 4, column 3"):
+            method(broken)
+    with pytest.raises(ValueError, match="NaN: row 4, column 3"):
+        quick().fit(broken, y)
+    with pytest.raises(ValueError, match="y is None"):
+        quick().fit(rows, None)
+
+
+def test_text_is_refused_with_its_column():
+    frame = pd.DataFrame({"amount": [1.0, 2.0, 3.0], "country": ["at", "no", "nz"]})
+    with pytest.raises(ValueError, match="'at' in column 1 .'country'.*OneHotEncoder"):
+        quick().fit(frame, [1, 0, 0])
+    with pytest.raises(ValueError, match="'b' in column 0 of X"):
+        quick().fit(np.array([["b"], ["c"]]), [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (np.ones(5), r"sample_weight has shape \(5,\)"),
+        (np.full(1200, -1.0), "row 0 is -1.0"),
+        (np.r_[np.zeros(20), np.ones(1180)], "all labelled anomalies is zero"),
+        (np.r_[np.ones(20), np.zeros(1180)], "all unlabelled rows is zero"),
+    ],
+)
+def test_bad_weights_get_a_sentence(weight, words, task):
+    rows, y, _ = task
+    with pytest.raises(ValueError, match=words):
+        quick().fit(rows, y, sample_weight=weight)
+
+
+def test_rows_of_weight_zero_do_not_matter(task):
+    rows, y, _ = task
+    weight = np.ones(len(y))
+    weight[600:] = 0
+    spoiled = rows.copy()
+    spoiled[600:] = 1e6
+    one, other = (quick().fit(matrix, y, sample_weight=weight) for matrix in (rows, spoiled))
+    np.testing.assert_array_equal(one.anomaly_score(rows), other.anomaly_score(rows))
+
+
+# Talking
+
+
+def test_silent_unless_asked(task, capfd, caplog):
+    rows, y, _ = task
+    with caplog.at_level(logging.INFO):
+        quick().fit(rows, y)
+    assert capfd.readouterr() == ("", "")
+    assert not caplog.records
+    with caplog.at_level(logging.DEBUG):
+        quick().fit(rows, y)
+    assert "epoch 3 of 3: loss" in caplog.text
+
+
+def test_verbose_shows_a_bar_on_a_terminal(task, monkeypatch, capsys):
+    rows, y, _ = task
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    quick(verbose=True).fit(rows, y)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "DevNet ━" in shown.err
+    assert "epoch 3/3  loss" in shown.err
+    assert shown.err.endswith("\n")
