@@ -17,7 +17,9 @@ from devnet import DevNet, GaussianPrior, network_detector
 
 
 def quick(**parameters):
-    return DevNet(**{"n_epochs": 3, "n_batches": 5, "batch_size": 64, "random_state": 0, **parameters})
+    return DevNet(
+        **{"n_epochs": 3, "n_batches": 5, "batch_size": 64, "random_state": 0, **parameters}
+    )
 
 
 # Does it learn?
@@ -33,7 +35,9 @@ def test_learns_from_labels_and_not_from_permuted_ones(variant, seed):
     auc = {
         name: roc_auc_score(
             unseen_truth,
-            DevNet(**variant, n_members=3, random_state=seed).fit(rows, labels).anomaly_score(unseen),
+            DevNet(**variant, n_members=3, random_state=seed)
+            .fit(rows, labels)
+            .anomaly_score(unseen),
         )
         for name, labels in (("true", y), ("permuted", shuffled))
     }
@@ -73,7 +77,9 @@ def test_threshold_p_value_and_prediction_agree(task):
 def test_the_score_is_the_deviation_whatever_the_prior(task):
     rows, y, _ = task
     plain = DevNet(n_epochs=20, random_state=0).fit(rows, y).anomaly_score(rows)
-    moved = DevNet(n_epochs=20, random_state=0, reference=GaussianPrior(mean=2, std=0.5)).fit(rows, y)
+    moved = DevNet(n_epochs=20, random_state=0, reference=GaussianPrior(mean=2, std=0.5)).fit(
+        rows, y
+    )
     scores = moved.anomaly_score(rows)
     assert abs(np.median(scores) - np.median(plain)) < 0.7  # on the Z scale, not around 2
     assert np.corrcoef(plain, scores)[0, 1] > 0.8
@@ -84,7 +90,9 @@ def test_predict_uses_the_caller_s_values(task):
     named = np.where(y == 1, "fraud", "ok")
     model = quick(pos_label="fraud").fit(rows, named)
     assert set(model.predict(rows)) <= {"ok", "fraud"}
-    np.testing.assert_array_equal(model.anomaly_score(rows), quick().fit(rows, y).anomaly_score(rows))
+    np.testing.assert_array_equal(
+        model.anomaly_score(rows), quick().fit(rows, y).anomaly_score(rows)
+    )
 
 
 # The same row, the same score
@@ -187,7 +195,9 @@ def _member_scores(model, rows, member):
 def test_partial_fit_and_warm_start_go_on(task):
     rows, y, _ = task
     model = quick().partial_fit(rows, y, classes=[0, 1])
-    np.testing.assert_array_equal(model.anomaly_score(rows), quick().fit(rows, y).anomaly_score(rows))
+    np.testing.assert_array_equal(
+        model.anomaly_score(rows), quick().fit(rows, y).anomaly_score(rows)
+    )
     losses = [record["loss"] for record in model.partial_fit(rows, y).history_]
     assert [record["epoch"] for record in model.history_] == [1, 2, 3, 4, 5, 6]
     assert np.mean(losses[3:]) < np.mean(losses[:3])
@@ -222,8 +232,12 @@ def test_random_state_decides_everything_and_global_state_nothing(task):
 
     numpy_state, torch_state = np.random.get_state()[1].copy(), torch.get_rng_state()
     np.testing.assert_array_equal(scores(7), scores(7))
-    np.testing.assert_array_equal(scores(np.random.RandomState(7)), scores(np.random.RandomState(7)))
-    np.testing.assert_array_equal(scores(np.random.default_rng(7)), scores(np.random.default_rng(7)))
+    np.testing.assert_array_equal(
+        scores(np.random.RandomState(7)), scores(np.random.RandomState(7))
+    )
+    np.testing.assert_array_equal(
+        scores(np.random.default_rng(7)), scores(np.random.default_rng(7))
+    )
     assert not np.array_equal(scores(7), scores(8))
     assert not np.array_equal(scores(None), scores(None))
     np.testing.assert_array_equal(np.random.get_state()[1], numpy_state)
@@ -258,7 +272,11 @@ def test_every_parameter_changes_something(name, task):
     rows, y, _ = task
     settings = {"learning_rate": 0.1} if name == "keep_best" else {}
     one = quick(n_epochs=8, n_batches=40, **settings).fit(rows, y)
-    other = quick(n_epochs=8, n_batches=40, **settings).set_params(**{name: OTHER_VALUES[name]}).fit(rows, y)
+    other = (
+        quick(n_epochs=8, n_batches=40, **settings)
+        .set_params(**{name: OTHER_VALUES[name]})
+        .fit(rows, y)
+    )
     assert not np.array_equal(one.decision_function(rows), other.decision_function(rows))
 
 
@@ -348,7 +366,9 @@ def test_frames_bring_their_column_names(library, task):
     np.testing.assert_allclose(
         model.anomaly_score(frame), quick().fit(rows, y).anomaly_score(rows), rtol=1e-6
     )
-    renamed = frame.rename(columns={"c3": "other"}) if library is pd else frame.rename({"c3": "other"})
+    renamed = (
+        frame.rename(columns={"c3": "other"}) if library is pd else frame.rename({"c3": "other"})
+    )
     with pytest.raises(ValueError, match="other"):
         model.anomaly_score(renamed)
 

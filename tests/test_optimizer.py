@@ -91,16 +91,12 @@ def lazy_and_dense(seed, l2, density, n_steps=12, d=30):
 
 def test_lazy_columns_without_penalty_equal_a_dense_rmsprop(seed):
     dense, lazy, _, _ = lazy_and_dense(seed, l2=0.0, density=0.05)
-    np.testing.assert_allclose(
-        lazy.first_kernel.kernel, dense._kernels[0], rtol=1e-4, atol=1e-5
-    )
+    np.testing.assert_allclose(lazy.first_kernel.kernel, dense._kernels[0], rtol=1e-4, atol=1e-5)
 
 
 def test_lazy_columns_with_penalty_equal_it_when_every_batch_touches_all(seed):
     dense, lazy, optimizers, _ = lazy_and_dense(seed, l2=0.05, density=1.0)
-    np.testing.assert_allclose(
-        lazy.first_kernel.kernel, dense._kernels[0], rtol=1e-4, atol=1e-5
-    )
+    np.testing.assert_allclose(lazy.first_kernel.kernel, dense._kernels[0], rtol=1e-4, atol=1e-5)
     penalties = [optimizer.penalty() for optimizer in optimizers]
     np.testing.assert_allclose(penalties[0], penalties[1], rtol=1e-4)
 

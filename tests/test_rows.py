@@ -22,7 +22,9 @@ def test_tiles_give_back_every_row_in_order(n, d):
 def test_dense_and_sparse_rows_agree(seed):
     X = sp.random_array((2500, 30), density=0.2, format="csr", rng=np.random.default_rng(seed))
     for wrap in (as_rows(X), as_rows(X.toarray())):
-        np.testing.assert_allclose(wrap.dense(np.array([3, 1, 3])), X.toarray()[[3, 1, 3]], rtol=1e-6)
+        np.testing.assert_allclose(
+            wrap.dense(np.array([3, 1, 3])), X.toarray()[[3, 1, 3]], rtol=1e-6
+        )
         found = sp.vstack([tile for _, tile in sparse_tiles(wrap)])
         np.testing.assert_allclose(found.toarray(), X.toarray(), rtol=1e-6)
 
@@ -42,14 +44,19 @@ def test_any_type_and_layout(dtype, layout):
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize(
-    ("value", "words"), [(np.nan, "contains NaN"), (np.inf, "infinity"), (1e39, "too large.*1e[+]39")]
+    ("value", "words"),
+    [(np.nan, "contains NaN"), (np.inf, "infinity"), (1e39, "too large.*1e[+]39")],
 )
 def test_a_value_that_is_not_finite_is_named(make, value, words):
     X = np.ones((3000, 7))
     X[2900, 5] = value
     names = np.array([f"n{i}" for i in range(7)], dtype=object)
     for rows, place in ((as_rows(make(X)), "column 5"), (as_rows(make(X), names), "'n5'")):
-        for read in (rows.check_finite, lambda r=rows: list(dense_tiles(r)), lambda r=rows: list(sparse_tiles(r))):
+        for read in (
+            rows.check_finite,
+            lambda r=rows: list(dense_tiles(r)),
+            lambda r=rows: list(sparse_tiles(r)),
+        ):
             with pytest.raises(ValueError, match=f"{words}.*row 2900, column 5") as error:
                 read()
             assert place in str(error.value)

@@ -55,9 +55,7 @@ def test_counted_draws_have_the_law_of_single_draws(seed):
 def test_sample_weight_is_the_probability_of_a_draw(seed):
     is_anomaly = np.arange(12) < 3
     weight = np.array([1, 3, 0] + [0, 0, 1, 1, 2, 0, 0, 0, 0], dtype=float)
-    batches = draw(
-        numbered_rows(12), is_anomaly, half=50, n_steps=400, seed=seed, weight=weight
-    )
+    batches = draw(numbered_rows(12), is_anomaly, half=50, n_steps=400, seed=seed, weight=weight)
     totals = np.zeros(12)
     for batch in batches:
         np.add.at(totals, batch.rows[0, :, 0].astype(int), batch.weight[0, :, 0])

@@ -19,9 +19,7 @@ def networks(rows, seed, with_torch=False):
     columns = np.unique(rows.indices).astype(np.int64)
     first = SparseKernel(columns, dense._kernels[0][:, columns].copy(), rows.shape[1])
     n_kernel = rows.shape[1] * 4
-    sparse = ScoringNetwork(
-        dense.sizes, dense.parameters[:, n_kernel:].copy(), first_kernel=first
-    )
+    sparse = ScoringNetwork(dense.sizes, dense.parameters[:, n_kernel:].copy(), first_kernel=first)
     place = place_on("cpu", with_torch=with_torch)
     return dense.copy(place), sparse.copy(place), place
 

@@ -62,7 +62,7 @@ def place_on(device: Any, *, with_torch: bool) -> Place:
         raise ValueError(f"device={name!r}, but torch finds no CUDA here; use device='auto'.")
     if found.type == "cpu" and not with_torch:
         return _stay
-    return lambda array: torch.from_numpy(np.ascontiguousarray(array)).to(found)
+    return lambda array: torch.from_numpy(array.copy()).to(found)
 
 
 def _stay(array: np.ndarray) -> np.ndarray:

@@ -25,6 +25,10 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
     """
 
     _constraints: ClassVar[dict[str, Constraint]]
+    classes_: np.ndarray
+    threshold_: float
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -68,7 +72,8 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
     def predict(self, X: Any) -> np.ndarray:
         """Tell anomalies, `classes_[1]`, from other rows, `classes_[0]`."""
         is_anomaly = self.decision_function(X) > 0
-        return self.classes_[is_anomaly.astype(int)]
+        predicted: np.ndarray = self.classes_[is_anomaly.astype(int)]
+        return predicted
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted detector to one file without pickle; read it with `devnet.load`."""
@@ -93,9 +98,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, *, go_on: bool, classes: Any = None
-    ) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *, go_on: bool, classes: Any = None) -> Self:
         check_parameters(self, self._constraints)
         go_on = go_on and self.__sklearn_is_fitted__()
         if y is None:
@@ -178,7 +181,7 @@ def _read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         bad = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
         raise ValueError(
-            f"sample_weight of row {bad} is {weights[bad]}; weights must be finite and not negative."
+            f"sample_weight of row {bad} is {weights[bad]}; a weight must be finite and at least 0."
         )
     for half, name in ((is_anomaly, "labelled anomalies"), (~is_anomaly, "unlabelled rows")):
         if not weights[half].any():

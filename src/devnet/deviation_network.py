@@ -107,7 +107,8 @@ class DevNet(NetworkDetector):
         "end_to_end": one_of(True, False),
         "margin": number(0),
         "reference": Constraint(
-            lambda value: value is None or isinstance(value, GaussianPrior), "a GaussianPrior or None"
+            lambda value: value is None or isinstance(value, GaussianPrior),
+            "a GaussianPrior or None",
         ),
         "confidence": number(0, below=1),
     }

@@ -33,7 +33,7 @@ def read_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels
     present = np.unique(known)
     _refuse_other_than_two_values(present, known)
     if classes is None:
-        classes = _name_classes(present, missing.any(), pos_label)
+        classes = _name_classes(present, bool(missing.any()), pos_label)
     elif unknown := [value for value in present.tolist() if value not in list(classes)]:
         raise ValueError(f"y contains {unknown[0]!r}, but the classes are {list(classes)}.")
     is_anomaly = np.zeros(len(values), dtype=bool)
@@ -45,7 +45,7 @@ def read_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels
 def _as_array(y: Any) -> np.ndarray:
     if hasattr(y, "to_numpy"):  # pandas and polars columns; keeps pandas.NA as an object
         y = y.to_numpy()
-    array = np.asarray(y)
+    array: np.ndarray = np.asarray(y)
     if array.dtype.kind == "U" and isinstance(y, list) and not all(isinstance(v, str) for v in y):
         return np.asarray(y, dtype=object)  # ["fraud", nan] must not become ["fraud", "nan"]
     return array
@@ -53,7 +53,8 @@ def _as_array(y: Any) -> np.ndarray:
 
 def _is_missing(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind == "f":
-        return np.isnan(values)
+        found: np.ndarray = np.isnan(values)
+        return found
     if values.dtype.kind != "O":
         return np.zeros(len(values), dtype=bool)
     # A missing value is the only one that does not equal itself; pandas.NA equals nothing at all.
@@ -97,8 +98,7 @@ def _name_classes(present: np.ndarray, has_missing: bool, pos_label: Any) -> np.
             return present
         if pos_label not in present.tolist():
             raise ValueError(
-                f"pos_label={pos_label!r} does not occur in y, whose values are "
-                f"{present.tolist()}."
+                f"pos_label={pos_label!r} does not occur in y, whose values are {present.tolist()}."
             )
         return present if pos_label == present[1] else present[::-1]
     (value,) = present.tolist()

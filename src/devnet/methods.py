@@ -51,9 +51,9 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
 def _with_parameters(
     method: type[FewLabelDetector], header: dict[str, Any], hidden: Any
 ) -> FewLabelDetector:
-    known = method().get_params(deep=False)
+    known = set(model_file.encode_parameters(method().get_params(deep=False)))
     parameters = field(
-        header, "parameters", lambda value: isinstance(value, dict) and set(value) == set(known)
+        header, "parameters", lambda value: isinstance(value, dict) and set(value) == known
     )
     parameters = model_file.decode_parameters(parameters)
     needs_module = isinstance(parameters.get("hidden"), dict)
@@ -79,9 +79,11 @@ def _restore_labels(detector: FewLabelDetector, header: dict[str, Any]) -> None:
     names = field(
         header,
         "feature_names_in",
-        lambda v: isinstance(v, list)
-        and all(isinstance(name, str) for name in v)
-        and len(v) in (0, detector.n_features_in_),
+        lambda v: (
+            isinstance(v, list)
+            and all(isinstance(name, str) for name in v)
+            and len(v) in (0, detector.n_features_in_)
+        ),
     )
     if names:
         detector.feature_names_in_ = np.array(names, dtype=object)

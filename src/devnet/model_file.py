@@ -22,15 +22,21 @@ from devnet.reference_scores import GaussianPrior
 FORMAT = "devnet model"
 FORMAT_VERSION = 1
 HEADER = "devnet"  # key of the JSON text in the safetensors metadata
-PACKAGES = {"devnet": "deviation-network", "numpy": "numpy", "scikit-learn": "scikit-learn",
-            "torch": "torch"}
+PACKAGES = {
+    "devnet": "deviation-network",
+    "numpy": "numpy",
+    "scikit-learn": "scikit-learn",
+    "torch": "torch",
+}
 
 
 class ModelFileError(ValueError):
     """A model file that cannot be used; the message says why and what to do."""
 
 
-def write(path: str | PathLike[str], header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+def write(
+    path: str | PathLike[str], header: dict[str, Any], tensors: dict[str, np.ndarray]
+) -> None:
     """Write atomically: the file appears under its name only when it is whole."""
     path = Path(path)
     full = {
@@ -134,13 +140,18 @@ def tensor(
             f"{found}. The file was edited or damaged; save the model again."
         )
     if not np.isfinite(array).all():
-        raise ModelFileError(f"the tensor {name!r} of the model file has values that are not finite.")
+        raise ModelFileError(
+            f"the tensor {name!r} of the model file has values that are not finite."
+        )
     return array
 
 
 def encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Constructor parameters as JSON values."""
-    return {name: _encode(value) for name, value in parameters.items()}
+    """Constructor parameters as JSON values.
+
+    Where to compute belongs to a machine, not to a model: another one may have no CUDA.
+    """
+    return {name: _encode(value) for name, value in parameters.items() if name != "device"}
 
 
 def decode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -41,16 +41,18 @@ class ModuleNetwork:
         self.members = [_member(module, width, output_unit) for _ in range(n_members)]
         self.n_penalised = sum(kernel.numel() for kernel in _kernels(self.members[0]))
         self.parameters = torch.stack([_flatten(member) for member in self.members])  # (m, P)
+        self._random_state = torch.get_rng_state()
         self._bind()
 
     def draw_output_units(self, generators: Sequence[np.random.Generator]) -> None:
         """Glorot-uniform weights and zero bias for the linear units."""
         for member, generator in zip(self.members, generators, strict=True):
-            for unit in member[1:]:
-                limit = np.sqrt(6 / (unit.in_features + 1))
-                draws = generator.uniform(-limit, limit, (1, unit.in_features))
-                unit.weight.data.copy_(torch.from_numpy(draws))
-                unit.bias.data.zero_()
+            for unit in list(member)[1:]:
+                weight, bias = unit.parameters()
+                limit = np.sqrt(6 / (weight.numel() + 1))
+                draws = generator.uniform(-limit, limit, tuple(weight.shape))
+                weight.data.copy_(torch.from_numpy(draws))
+                bias.data.zero_()
 
     def copy(self, place: Place) -> "ModuleNetwork":
         """Copy to a place."""
@@ -60,6 +62,7 @@ class ModuleNetwork:
         copied.parameters = place(to_numpy(self.parameters).copy())
         device = copied.parameters.device
         copied.members = [deepcopy(member).to(device) for member in self.members]
+        copied._random_state = self._random_state
         copied._bind()
         return copied
 
@@ -70,7 +73,9 @@ class ModuleNetwork:
     def start_training(
         self, columns: np.ndarray | None, generators: Sequence[np.random.Generator]
     ) -> None:
-        """Switch layers such as dropout to training."""
+        """Switch layers such as dropout to training, with draws of their own."""
+        seed = int(generators[0].spawn(1)[0].integers(2**63))
+        self._random_state = torch.Generator().manual_seed(seed).get_state()
         for member in self.members:
             member.train()
 
@@ -82,8 +87,10 @@ class ModuleNetwork:
     def forward(self, rows: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Outputs (m, b, k), and the same with their graph, one a member."""
         rows = rows.to(self.parameters.dtype)
-        with torch.set_grad_enabled(self.members[0].training):
+        with torch.random.fork_rng(), torch.set_grad_enabled(self.members[0].training):
+            torch.set_rng_state(self._random_state)  # what the caller draws is left alone
             outputs = [member(part) for member, part in zip(self.members, rows, strict=True)]
+            self._random_state = torch.get_rng_state()
         return torch.stack([output.detach() for output in outputs]), outputs
 
     def new_gradient(self) -> Gradient:
@@ -119,7 +126,10 @@ class ModuleNetwork:
 
 def _member(module: nn.Module, width: int, output_unit: bool) -> nn.Sequential:
     learner = deepcopy(module)
-    return nn.Sequential(learner, nn.Linear(width, 1)) if output_unit else nn.Sequential(learner)
+    if not output_unit:
+        return nn.Sequential(learner)
+    unit = nn.utils.skip_init(nn.Linear, width, 1)  # type: ignore[no-untyped-call]
+    return nn.Sequential(learner, unit)
 
 
 def _kernels(member: nn.Sequential) -> list[Tensor]:
@@ -130,7 +140,7 @@ def _ordered(member: nn.Sequential) -> list[Tensor]:
     """Penalised kernels, other trained weights, the rest: the order of a flat row."""
     learner = list(member[0].parameters())
     others = [weight for weight in learner if weight.requires_grad and weight.ndim < 2]
-    unit = [weight for part in member[1:] for weight in part.parameters()]
+    unit = [weight for part in list(member)[1:] for weight in part.parameters()]
     fixed = [weight for weight in learner if not weight.requires_grad]
     statistics = [buffer for buffer in member.buffers() if buffer.is_floating_point()]
     return [*_kernels(member), *others, *unit, *fixed, *statistics]
@@ -156,4 +166,4 @@ def _representation_width(module: nn.Module, n_columns: int) -> int:
             f"hidden={type(module).__name__} maps rows of shape (2, {n_columns}) to shape {shape}; "
             "a feature learner must give one representation (b, width) per row."
         )
-    return shape[1]
+    return int(shape[1])

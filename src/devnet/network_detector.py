@@ -55,7 +55,8 @@ class NetworkDetector(FewLabelDetector):
         "keep_best": one_of(True, False),
         "n_members": whole_number(1),
         "device": Constraint(
-            lambda value: isinstance(value, str) or hasattr(value, "type"), "'auto', 'cpu' or 'cuda'"
+            lambda value: isinstance(value, str) or hasattr(value, "type"),
+            "'auto', 'cpu' or 'cuda'",
         ),
         "warm_start": one_of(True, False),
         "keep_interrupted": one_of(True, False),
@@ -64,6 +65,11 @@ class NetworkDetector(FewLabelDetector):
             _is_random_state, "None, a whole number, or a NumPy RandomState or Generator"
         ),
     }
+
+    network_: Any
+    history_: list[dict[str, Any]]
+    best_epoch_: list[int]
+    n_iter_: int
 
     @with_callbacks
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -145,7 +151,9 @@ class NetworkDetector(FewLabelDetector):
                 )
             from devnet.module_network import ModuleNetwork
 
-            network = ModuleNetwork(self.hidden, n_columns, len(generators), output_unit=output_unit)
+            network = ModuleNetwork(
+                self.hidden, n_columns, len(generators), output_unit=output_unit
+            )
             network.draw_output_units(generators)
             return network
         sizes = network_file.sizes(self.hidden, n_columns, output_unit)

@@ -24,7 +24,8 @@ class Trainable(Protocol):
     first_kernel: SparseKernel | None
 
     @property
-    def n_penalised(self) -> int: ...
+    def n_penalised(self) -> int:
+        """How many parameters, from the first on, the penalty falls on."""
 
 
 class RMSprop:

@@ -23,16 +23,22 @@ def whole_number(at_least: int, *, even: bool = False) -> Constraint:
     return Constraint(accepts, f"{'an even' if even else 'a'} whole number of at least {at_least}")
 
 
-def number(above: float = float("-inf"), *, below: float = float("inf"), or_equal: bool = False,
-           or_none: bool = False) -> Constraint:
+def number(
+    above: float = float("-inf"),
+    *,
+    below: float = float("inf"),
+    or_equal: bool = False,
+    or_none: bool = False,
+) -> Constraint:
     """A finite real number between bounds; `or_equal` admits the lower bound."""
 
     def accepts(value: Any) -> bool:
         if value is None:
             return or_none
-        if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
             return False
-        return (above <= value if or_equal else above < value) and value < below
+        found = float(value)
+        return (above <= found if or_equal else above < found) and found < below
 
     says = f"a number {'of at least' if or_equal else 'above'} {above:g}"
     says += "" if below == float("inf") else f" and below {below:g}"

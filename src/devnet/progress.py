@@ -18,7 +18,9 @@ class EpochBar:
         if self._is_shown:
             filled = WIDTH * epoch // self._n_epochs
             bar = "━" * filled + "╌" * (WIDTH - filled)
-            sys.stderr.write(f"\r{self._label} {bar} epoch {epoch}/{self._n_epochs}  loss {loss:.4f}")
+            sys.stderr.write(
+                f"\r{self._label} {bar} epoch {epoch}/{self._n_epochs}  loss {loss:.4f}"
+            )
             sys.stderr.flush()
 
     def close(self) -> None:

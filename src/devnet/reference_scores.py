@@ -77,7 +77,8 @@ class GaussianPrior:
     def p_value(self, deviation: np.ndarray | float, *, two_sided: bool = False) -> np.ndarray:
         """Probability that a normal row deviates at least this much, if the prior holds."""
         deviation = np.asarray(deviation, dtype=np.float64)
-        return 2 * ndtr(-np.abs(deviation)) if two_sided else ndtr(-deviation)
+        p_value: np.ndarray = 2 * ndtr(-np.abs(deviation)) if two_sided else ndtr(-deviation)
+        return p_value
 
     def quantile(self, confidence: float) -> float:
         """Deviation that a normal row stays below with this probability (upper tail)."""

@@ -25,8 +25,10 @@ class DenseRows:
 
     def dense(self, selection: slice | np.ndarray) -> np.ndarray:
         """Rows (b, d) as float32; a slice of a float32 matrix is not copied."""
-        is_slice = isinstance(selection, slice)
-        rows = self._array[selection] if is_slice else self._array.take(selection, axis=0)
+        if isinstance(selection, slice):
+            rows = self._array[selection]
+        else:
+            rows = self._array.take(selection, axis=0)
         if rows.dtype == np.float32:
             return rows
         with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite, see below

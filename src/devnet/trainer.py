@@ -24,11 +24,14 @@ class Network(Protocol):
     parameters: Array  # (m, P)
     first_kernel: SparseKernel | None
 
-    def forward(self, rows: Any) -> tuple[Array, Any]: ...
+    def forward(self, rows: Any) -> tuple[Array, Any]:
+        """Outputs (m, b, k), and what `backward` needs."""
 
-    def new_gradient(self) -> Gradient: ...
+    def new_gradient(self) -> Gradient:
+        """Room for the result of `backward`."""
 
-    def backward(self, tape: Any, slope: Array, gradient: Gradient) -> None: ...
+    def backward(self, tape: Any, slope: Array, gradient: Gradient) -> None:
+        """Leave the gradient of sum(slope * outputs), slope (m, b, k), in `gradient`."""
 
 
 class Epoch(NamedTuple):
@@ -113,7 +116,7 @@ class _Kept:
         self.epoch = [0] * len(network.parameters)
 
     def consider(self, loss: np.ndarray, epoch: int, *, always: bool) -> None:
-        for member in np.flatnonzero(always | (loss < self._loss)):
+        for member in np.flatnonzero(always | (loss < self._loss)).tolist():
             self._loss[member] = loss[member]
             self._parameters[member] = self._network.parameters[member]
             self.epoch[member] = epoch
