@@ -31,6 +31,11 @@ def to_numpy(array: Array) -> np.ndarray:
     return found
 
 
+def mean_over(axis: int, array: Array) -> Array:
+    """Mean over an axis, which costs nothing where the axis has one element."""
+    return array.squeeze(axis) if array.shape[axis] == 1 else array.mean(axis)
+
+
 def is_module(value: Any) -> bool:
     """Whether a value is a torch.nn.Module; asks torch only if somebody has imported it."""
     torch = sys.modules.get("torch")

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from devnet.arrays import Array, Place, namespace
+from devnet.arrays import Array, Place, mean_over, namespace
 from devnet.deviation_loss import deviation_loss_and_slope
 from devnet.network_detector import NetworkDetector
 from devnet.parameters import Constraint, number, one_of
@@ -211,7 +211,7 @@ class DevNet(NetworkDetector):
 
     def _member_scores(self, outputs: Array) -> Array:
         prior = self._prior()
-        return (outputs.mean(2) - prior.mean) / prior.std
+        return (mean_over(2, outputs) - prior.mean) / prior.std
 
     def _threshold(self) -> float:
         return self._prior().quantile(self.confidence)

@@ -85,8 +85,11 @@ class ModuleNetwork:
             member.eval()
 
     def forward(self, rows: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Outputs (m, b, k), and the same with their graph, one a member."""
-        rows = rows.to(self.parameters.dtype)
+        """Outputs (m, b, k), and the same with their graph, one a member.
+
+        Rows are (m, b, d), or (1, b, d) for all members.
+        """
+        rows = rows.to(self.parameters.dtype).expand(len(self.members), -1, -1)
         with torch.random.fork_rng(), torch.set_grad_enabled(self.members[0].training):
             torch.set_rng_state(self._random_state)  # what the caller draws is left alone
             outputs = [member(part) for member, part in zip(self.members, rows, strict=True)]

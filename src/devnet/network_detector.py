@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from devnet import network_file
-from devnet.arrays import Array, Place, is_module, place_on, to_numpy
+from devnet.arrays import Array, Place, is_module, mean_over, place_on, to_numpy
 from devnet.detector import FewLabelDetector
 from devnet.optimizer import RMSprop
 from devnet.parameters import Constraint, number, one_of, whole_number
@@ -215,13 +215,13 @@ class NetworkDetector(FewLabelDetector):
                 scores[selection] = self._mean_score(network.forward([part])[0])
         else:
             for selection, tile in dense_tiles(rows):
-                members = np.broadcast_to(tile, (self.n_members, *tile.shape))  # (m, b, d)
-                scores[selection] = self._mean_score(network.forward(place(members))[0])
+                outputs, _ = network.forward(place(tile[None]))
+                scores[selection] = self._mean_score(outputs)
         return scores.astype(np.float64)
 
     def _mean_score(self, outputs: Array) -> np.ndarray:
         """The mean deviation of the members is the score, (b,)."""
-        return to_numpy(self._member_scores(outputs).mean(0))
+        return to_numpy(mean_over(0, self._member_scores(outputs)))
 
     def _tensors(self) -> dict[str, np.ndarray]:
         return network_file.to_tensors(self.network_)

@@ -65,7 +65,7 @@ class ScoringNetwork:
                 f"not {tuple(parameters.shape)}."
             )
         self.parameters = parameters
-        self._kernels, self._biases = _views(parameters, self._shapes)
+        self._prepare()
 
     @classmethod
     def initialise(
@@ -134,22 +134,23 @@ class ScoringNetwork:
             self.first_kernel.end_training()
 
     def forward(self, rows: Array | list[sp.csr_array]) -> tuple[Array, list[Any]]:
-        """Outputs (m, b, k), and what `backward` needs: each layer's inputs and active units."""
+        """Outputs (m, b, k), and what `backward` needs: the inputs of each layer and the outputs.
+
+        Rows are (m, b, d), or (1, b, d) for all members. The next call overwrites the outputs.
+        """
+        activation: Any = rows
         tape: list[Any] = []
-        activation: Any = rows  # (m, b, d)
         for layer, (kernel, bias) in enumerate(zip(self._kernels, self._biases, strict=True)):
             inputs = activation
             if layer == 0 and self.first_kernel is not None:
-                product, inputs = self.first_kernel.forward(inputs, like=bias)
+                activation, inputs = self.first_kernel.forward(inputs, like=bias)
             else:
-                product = inputs @ kernel
-            activation = product + bias  # (m, b, h)
-            active = None
-            if layer < len(self._kernels) - 1 or not self.output_unit:
-                active = activation > 0
-                activation *= active  # ReLU
-            tape.append((inputs, active))
-        return activation, tape
+                activation = self._product(layer, inputs, kernel)  # (m, b, h)
+            activation += bias
+            if self._is_relu(layer):
+                namespace(activation).clip(activation, 0, None, out=activation)
+            tape.append(inputs)
+        return activation, [*tape, activation]
 
     def new_gradient(self) -> Gradient:
         """Room for the result of `backward`."""
@@ -159,10 +160,10 @@ class ScoringNetwork:
         """Leave the gradient of sum(slope * outputs), slope (m, b, k), in `gradient`."""
         xp = namespace(slope)
         ones = xp.ones_like(slope[:, :, :1]).swapaxes(1, 2)  # (m, 1, b)
-        for layer in range(len(tape) - 1, -1, -1):
-            inputs, active = tape[layer]
-            if active is not None:
-                slope *= active
+        for layer in range(len(self._kernels) - 1, -1, -1):
+            inputs, outputs = tape[layer], tape[layer + 1]
+            if self._is_relu(layer):
+                slope *= outputs > 0
             xp.matmul(ones, slope, out=gradient.biases[layer])  # faster than a sum over rows
             if layer == 0 and self.first_kernel is not None:
                 gradient.columns = self.first_kernel.backward(inputs, slope)
@@ -173,12 +174,29 @@ class ScoringNetwork:
                 # (m, b, h of the layer below); from one output it is an outer product
                 slope = slope @ back if slope.shape[2] > 1 else slope * back
 
+    def _product(self, layer: int, inputs: Array, kernel: Array) -> Array:
+        """inputs @ kernel, in memory that is kept: fresh memory costs more than the product."""
+        shape = (kernel.shape[0], inputs.shape[1], kernel.shape[2])
+        room = self._rooms.get(layer)
+        if room is None or tuple(room.shape) != shape:
+            room = self._rooms[layer] = inputs @ kernel
+            return room
+        return namespace(kernel).matmul(inputs, kernel, out=room)
+
+    def _is_relu(self, layer: int) -> bool:
+        return layer < len(self._kernels) - 1 or not self.output_unit
+
+    def _prepare(self) -> None:
+        self._kernels, self._biases = _views(self.parameters, self._shapes)
+        self._rooms: dict[int, Array] = {}
+
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_kernels", "_biases")}
+        derived = ("_kernels", "_biases", "_rooms")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._kernels, self._biases = _views(self.parameters, self._shapes)
+        self._prepare()
 
 
 def parameter_count(sizes: tuple[int, ...], *, sparse: bool) -> int:

@@ -84,7 +84,7 @@ class SparseKernel:
         self._unborn = []
 
     def forward(self, rows: list[sp.csr_array], *, like: Array) -> tuple[Array, list[_Local]]:
-        """Products (m, b, h) beside `like`, and what `backward` needs.
+        """Products (m, b, h) of the type and at the place of `like`, and what `backward` needs.
 
         A single matrix serves all members.
         """
@@ -99,8 +99,8 @@ class SparseKernel:
         ]
         products = np.stack([part.rows @ part.weights for part in local])
         if isinstance(like, np.ndarray):
-            return products, local
-        return namespace(like).from_numpy(products).to(like.device), local
+            return products.astype(like.dtype, copy=False), local
+        return namespace(like).from_numpy(products).to(like), local
 
     def backward(self, local: list[_Local], slope: Array) -> list[ColumnGradient]:
         """Gradient of sum(slope * products), slope (m, b, h), by the touched kernel rows."""

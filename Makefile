@@ -1,0 +1,34 @@
+# Set up, show, check and test the project. Needs Python 3.11 or newer and make.
+PYTHON ?= python3
+BIN = .venv/bin
+SOURCES = src tests benchmarks
+export DEVNET_DATA ?= $(wildcard ../shared/data)
+
+.PHONY: help demo test check slow bench clean
+
+help:  ## say what can be made
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
+	@touch $@
+
+demo: .venv/installed  ## set up, train on a real data set and show what was found
+	@$(BIN)/python -m devnet.cli.demo
+
+test: .venv/installed  ## set up and run all tests
+	$(BIN)/python -m pytest -q
+
+check: .venv/installed  ## format, lint, types and fast tests
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -m "not slow"
+
+bench: .venv/installed  ## measure speed against named rivals in one run
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## remove the environment and caches
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

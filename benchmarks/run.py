@@ -1,0 +1,133 @@
+"""Speed, as ratios against named rivals measured in the same run: `make bench`."""
+
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import plain_port
+import scipy.sparse as sp
+
+from devnet import DevNet
+
+REPEATS = 5
+N_LABELLED = 30
+
+
+def median_seconds(*calls: Callable[[], object], repeats: int = REPEATS) -> list[float]:
+    """Median time of each call; they take turns, so that a slow moment of the machine hits all."""
+    seconds: list[list[float]] = [[] for _ in calls]
+    for turn in range(repeats + 1):  # the first turn warms up
+        for call, times in zip(calls, seconds, strict=True):
+            start = time.perf_counter()
+            call()
+            if turn:
+                times.append(time.perf_counter() - start)
+    return [float(np.median(times)) for times in seconds]
+
+
+def make_rows(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    rows = np.random.default_rng(0).random((n, d), dtype=np.float32)
+    y = np.zeros(n)
+    y[:N_LABELLED] = 1
+    rows[:N_LABELLED] += 0.3
+    return rows, y
+
+
+def fit(rows: object, y: np.ndarray) -> DevNet:
+    return DevNet(device="cpu", random_state=0).fit(rows, y)
+
+
+def fit_against_plain_port() -> None:
+    print("Fit with the paper's settings against a plain PyTorch port of Algorithm 1")
+    print(f"  {'columns':>8} {'devnet s':>9} {'port s':>8} {'times faster':>13}")
+    for d in (20, 60, 200, 500, 1000, 2000):
+        rows, y = make_rows(20_000, d)
+        ours, port = median_seconds(
+            lambda rows=rows, y=y: fit(rows, y), lambda rows=rows, y=y: plain_port.fit(rows, y, 0)
+        )
+        print(f"  {d:>8} {ours:>9.3f} {port:>8.3f} {port / ours:>13.1f}")
+
+
+def fit_against_number_of_rows() -> None:
+    print("\nFit at 50 columns, one pass of validation over the rows taken off")
+    print(f"  {'rows':>10} {'fit s':>7} {'validation s':>13} {'rest s':>7} {'ratio':>6}")
+    first = None
+    for n in (10_000, 100_000, 1_000_000, 5_000_000):
+        rows, y = make_rows(n, 50)
+        one_step = DevNet(device="cpu", n_epochs=1, n_batches=1, batch_size=2, random_state=0)
+        whole, validation = median_seconds(
+            lambda rows=rows, y=y: fit(rows, y), lambda rows=rows, y=y, m=one_step: m.fit(rows, y)
+        )
+        rest = whole - validation
+        first = first or rest
+        print(f"  {n:>10,} {whole:>7.3f} {validation:>13.3f} {rest:>7.3f} {rest / first:>6.2f}")
+
+
+def scoring_against_bare_product() -> None:
+    rows, y = make_rows(1_000_000, 50)
+    model = fit(rows[:20_000], y[:20_000])
+    generator = np.random.default_rng(0)
+    kernel, unit = generator.normal(size=(50, 20)).astype("f4"), np.ones(20, dtype="f4")
+    bias = np.ones(20, dtype="f4")
+    ours, bare = median_seconds(
+        lambda: model.anomaly_score(rows), lambda: np.maximum(rows @ kernel + bias, 0) @ unit
+    )
+    print("\nScoring 1,000,000 x 50 against the bare relu(X @ W + b) @ w in NumPy")
+    print(f"  devnet {ours:.3f} s, bare {bare:.3f} s, ratio {ours / bare:.2f}")
+
+
+def sparse_fit() -> None:
+    generator = np.random.default_rng(0)
+    n, d, per_row = 89_000, 3_200_000, 115
+    # Column frequencies fall off as in text and URLs: many rare columns, few frequent ones.
+    columns = np.empty((n, per_row), dtype=np.int32)
+    for row in columns:
+        row[:] = d * generator.random(per_row) ** 3
+    indptr = np.arange(0, columns.size + 1, per_row, dtype=np.int32)
+    rows = sp.csr_matrix((np.ones(columns.size, "f4"), columns.ravel(), indptr), shape=(n, d))
+    y = np.zeros(n)
+    y[:N_LABELLED] = 1
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    model = fit(rows, y)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    model.anomaly_score(rows)
+    scoring = time.perf_counter() - start
+    print("\nSparse fit, 89,000 x 3,200,000 with 115 non-zeros a row, the paper's settings")
+    print(
+        f"  fit {seconds:.1f} s, peak memory {peak / 1e6:.2f} GB ({before / 1e6:.2f} GB before), "
+        f"scoring all rows {scoring:.2f} s"
+    )
+
+
+def import_time() -> None:
+    program = (
+        "import time, torch, sklearn; s = time.perf_counter(); import devnet; "
+        "print(time.perf_counter() - s)"
+    )
+    runs = [
+        float(subprocess.run([sys.executable, "-c", program], capture_output=True).stdout)
+        for _ in range(REPEATS)
+    ]
+    print(f"\nimport devnet adds {np.median(runs):.2f} s to import torch, sklearn")
+
+
+SECTIONS = [
+    fit_against_plain_port,
+    fit_against_number_of_rows,
+    scoring_against_bare_product,
+    sparse_fit,
+    import_time,
+]
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:  # a process each, so that none inherits threads or memory of another
+        for section in SECTIONS:
+            subprocess.run([sys.executable, __file__, section.__name__], check=True)
+    else:
+        {section.__name__: section for section in SECTIONS}[sys.argv[1]]()
