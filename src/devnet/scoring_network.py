@@ -175,7 +175,7 @@ class ScoringNetwork:
                 slope = slope @ back if slope.shape[2] > 1 else slope * back
 
     def _product(self, layer: int, inputs: Array, kernel: Array) -> Array:
-        """inputs @ kernel, in memory that is kept: fresh memory costs more than the product."""
+        """Multiply into memory that is kept: fresh memory costs more than the product."""
         shape = (kernel.shape[0], inputs.shape[1], kernel.shape[2])
         room = self._rooms.get(layer)
         if room is None or tuple(room.shape) != shape:
