@@ -114,6 +114,17 @@ def _fitted_once(cache={}):  # noqa: B006
     return cache["found"]
 
 
+def test_threads_do_not_change_scores(monkeypatch):
+    model, rows, expected = _fitted_once()
+    many = np.tile(rows, (20, 1))
+    for n_threads in (1, 3):
+        monkeypatch.setattr("os.cpu_count", lambda n=n_threads: n)
+        np.testing.assert_array_equal(model.anomaly_score(many), np.tile(expected, 20))
+    many[70_000, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN: row 70000, column 2"):
+        model.anomaly_score(many)
+
+
 def test_narrow_sparse_rows_train_exactly_as_dense_ones(task):
     rows, y, _ = task
     rows = np.where(np.abs(rows) > 1, rows, 0)

@@ -8,10 +8,13 @@ once. torch is imported when it is first needed.
 
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cache
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 Array = Any
 """A numpy.ndarray or a torch.Tensor."""
@@ -68,6 +71,17 @@ def place_on(device: Any, *, with_torch: bool) -> Place:
     if found.type == "cpu" and not with_torch:
         return _stay
     return lambda array: torch.from_numpy(array.copy()).to(found)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep products to the calling thread: waiting for others takes longer than small products."""
+    limiter: AbstractContextManager[Any] = _blas().limit(limits=1)
+    return limiter
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
 
 
 def _stay(array: np.ndarray) -> np.ndarray:

@@ -1,19 +1,21 @@
 """NetworkDetector: what every detector trained by gradients shares."""
 
 import logging
+import os
 from abc import abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
 
 from devnet import network_file
-from devnet.arrays import Array, Place, is_module, mean_over, place_on, to_numpy
+from devnet.arrays import Array, Place, is_module, mean_over, one_blas_thread, place_on, to_numpy
 from devnet.detector import FewLabelDetector
 from devnet.optimizer import RMSprop
 from devnet.parameters import Constraint, number, one_of, whole_number
 from devnet.progress import EpochBar
-from devnet.rows import Rows, dense_tiles, sparse_tiles
+from devnet.rows import Rows, dense_tiles, spans, sparse_tiles
 from devnet.sampler import BalancedSampler
 from devnet.scoring_network import ScoringNetwork
 from devnet.trainer import Epoch, Objective, Training, train
@@ -208,15 +210,23 @@ class NetworkDetector(FewLabelDetector):
 
     def _score(self, rows: Rows) -> np.ndarray:
         place = self._place(self.device)
-        network = self.network_.for_scoring(place)
         scores = np.empty(rows.shape[0], dtype=np.float32)
-        if network.first_kernel is not None:
-            for selection, part in sparse_tiles(rows):
-                scores[selection] = self._mean_score(network.forward([part])[0])
+
+        def score_span(span: slice) -> None:
+            network = self.network_.for_scoring(place)
+            if network.first_kernel is not None:
+                for selection, part in sparse_tiles(rows, span):
+                    scores[selection] = self._mean_score(network.forward([part])[0])
+            else:
+                for selection, tile in dense_tiles(rows, span):
+                    scores[selection] = self._mean_score(network.forward(place(tile[None]))[0])
+
+        cut = spans(rows.shape[0], os.cpu_count() or 1)
+        if len(cut) == 1:
+            score_span(cut[0])
         else:
-            for selection, tile in dense_tiles(rows):
-                outputs, _ = network.forward(place(tile[None]))
-                scores[selection] = self._mean_score(outputs)
+            with one_blas_thread(), ThreadPoolExecutor(len(cut)) as pool:
+                list(pool.map(score_span, cut))
         return scores.astype(np.float64)
 
     def _mean_score(self, outputs: Array) -> np.ndarray:

@@ -4,12 +4,14 @@ Nothing here copies the whole matrix: rows become float32 when they are drawn.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 CHECKED_VALUES = 1 << 18  # values looked at in one step of a finite check
+SPAN_ROWS = 1 << 15  # rows that are worth a thread of their own
 TILE_VALUES = 1 << 18  # values in one tile of rows that are scored together
 
 
@@ -111,17 +113,17 @@ def as_rows(X: Any, names: np.ndarray | None = None) -> Rows:
     return SparseRows(X, names) if sp.issparse(X) else DenseRows(X, names)
 
 
-def dense_tiles(rows: Rows) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield all rows in order, in float64 tiles, and refuse a value that is not finite.
+def dense_tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the rows of a span in order, in float64 tiles; refuse a value that is not finite.
 
     A matrix product rounds a row differently with its place among the others. In double precision
     that happens far below what the single precision of the scores shows, so a row has the same
     score alone, in any batch and in any order. A tile is overwritten by the next one.
     """
-    n_rows, n_columns = rows.shape
+    n_columns = rows.shape[1]
     tile = np.empty((_tile_height(n_columns), n_columns))
-    for start in range(0, n_rows, len(tile)):
-        place = slice(start, min(start + len(tile), n_rows))
+    for start in range(span.start, span.stop, len(tile)):
+        place = slice(start, min(start + len(tile), span.stop))
         part = tile[: place.stop - start]
         part[:] = rows.dense(place)
         if not has_finite_sum(part):
@@ -129,13 +131,20 @@ def dense_tiles(rows: Rows) -> Iterator[tuple[slice, np.ndarray]]:
         yield place, part
 
 
-def sparse_tiles(rows: Rows) -> Iterator[tuple[slice, sp.csr_array]]:
-    """Yield all rows in order, in CSR tiles, and refuse a value that is not finite."""
+def sparse_tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, sp.csr_array]]:
+    """Yield the rows of a span in order, in CSR tiles; refuse a value that is not finite."""
     height = _tile_height(1)
-    for start in range(0, rows.shape[0], height):
-        place = slice(start, min(start + height, rows.shape[0]))
+    for start in range(span.start, span.stop, height):
+        place = slice(start, min(start + height, span.stop))
         rows.check_finite(place)
         yield place, rows.sparse(place)
+
+
+def spans(n_rows: int, n_spans: int) -> list[slice]:
+    """Cut rows into this many spans, or fewer where they would be short."""
+    n_spans = max(1, min(n_spans, n_rows // SPAN_ROWS))
+    edges = np.linspace(0, n_rows, n_spans + 1).astype(int).tolist()
+    return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def has_finite_sum(values: np.ndarray) -> bool:
