@@ -120,6 +120,12 @@ def test_threads_do_not_change_scores(monkeypatch):
     for n_threads in (1, 3):
         monkeypatch.setattr("os.cpu_count", lambda n=n_threads: n)
         np.testing.assert_array_equal(model.anomaly_score(many), np.tile(expected, 20))
+    rows, y, _ = wide_task(0)
+    wide = quick().fit(rows, y)
+    many_wide = sp.vstack([rows] * 110).tocsr()
+    np.testing.assert_array_equal(
+        wide.anomaly_score(many_wide), np.tile(wide.anomaly_score(rows), 110)
+    )
     many[70_000, 2] = np.nan
     with pytest.raises(ValueError, match="NaN: row 70000, column 2"):
         model.anomaly_score(many)

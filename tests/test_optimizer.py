@@ -71,7 +71,7 @@ def lazy_and_dense(seed, l2, density, n_steps=12, d=30):
     """Both ways to train the same first kernel on the same sparse batches."""
     generator = np.random.default_rng(seed)
     dense = ScoringNetwork.initialise((d, 4, 1), [generator])
-    first = SparseKernel(np.arange(d), dense._kernels[0].copy(), d)
+    first = SparseKernel(np.arange(d), dense._kernels[0].copy(), d).start_training(np.arange(d), [])
     lazy = ScoringNetwork((d, 4, 1), dense.parameters[:, d * 4 :].copy(), first_kernel=first)
     optimizers = [RMSprop(n, learning_rate=0.01, l2=l2, clip_norm=1.0) for n in (dense, lazy)]
     touched = np.zeros(d, dtype=bool)

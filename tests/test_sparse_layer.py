@@ -18,6 +18,7 @@ def networks(rows, seed, with_torch=False):
     dense = ScoringNetwork.initialise((rows.shape[1], 4, 1), [np.random.default_rng(seed)])
     columns = np.unique(rows.indices).astype(np.int64)
     first = SparseKernel(columns, dense._kernels[0][:, columns].copy(), rows.shape[1])
+    first = first.start_training(columns, [])
     n_kernel = rows.shape[1] * 4
     sparse = ScoringNetwork(dense.sizes, dense.parameters[:, n_kernel:].copy(), first_kernel=first)
     place = place_on("cpu", with_torch=with_torch)
@@ -51,6 +52,8 @@ def test_unknown_columns_weigh_nothing(seed):
     rows = sparse_rows(seed)
     _, sparse, _ = networks(rows, seed)
     known, _ = sparse.forward([rows])
+    sparse.end_training()
+    np.testing.assert_allclose(sparse.forward([rows])[0], known, rtol=1e-6)
     wide = rows.tolil()
     unknown = np.setdiff1d(np.arange(40), sparse.first_kernel.columns)
     wide[:, unknown] = 9

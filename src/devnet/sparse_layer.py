@@ -55,8 +55,7 @@ class SparseKernel:
         self._unborn: list[_Unborn] = []
         self._position = np.full(n_columns, -1, dtype=np.int32)
         self._position[columns] = np.arange(len(columns), dtype=np.int32)
-        self._is_touched = np.zeros(len(columns), dtype=bool)  # scratch
-        self._place = np.zeros(len(columns), dtype=np.int32)  # scratch
+        self._compactor: _Compactor | None = None  # there while training
 
     @classmethod
     def empty(cls, m: int, n_columns: int, h: int, *, is_penalised: bool) -> "SparseKernel":
@@ -76,31 +75,34 @@ class SparseKernel:
         kernel[:, ~is_new] = self.kernel
         started = SparseKernel(known, kernel, self.n_columns, is_penalised=self.is_penalised)
         limit = float(np.sqrt(6 / (self.n_columns + h)))
+        started._compactor = _Compactor(len(known))
         started._unborn = [_Unborn(is_new.copy(), limit, generator) for generator in generators]
         return started
 
     def end_training(self) -> None:
         """From here on an untouched column keeps its weight of zero."""
+        self._compactor = None
         self._unborn = []
 
     def forward(self, rows: list[sp.csr_array], *, like: Array) -> tuple[Array, list[_Local]]:
         """Products (m, b, h) of the type and at the place of `like`, and what `backward` needs.
 
-        A single matrix serves all members.
+        A single matrix serves all members. Only while training there is something for `backward`;
+        else nothing is written, and many threads may call this at once.
         """
-        compact = [self._compact(member) for member in rows]
-        if len(compact) == 1:
-            compact *= len(self.kernel)
-        for unborn, (_, touched), kernel in zip(self._unborn, compact, self.kernel, strict=False):
-            unborn.draw(touched, kernel)
-        local = [
-            _Local(part, touched, kernel.take(touched, axis=0))
-            for (part, touched), kernel in zip(compact, self.kernel, strict=True)
-        ]
-        products = np.stack([part.rows @ part.weights for part in local])
+        known = [self._known(member) for member in rows]
+        if len(known) == 1:
+            known *= len(self.kernel)
+        if self._compactor is None:
+            local = []
+            products = [part @ kernel for part, kernel in zip(known, self.kernel, strict=True)]
+        else:
+            local = self._localise(known, self._compactor)
+            products = [part.rows @ part.weights for part in local]
+        stacked = np.stack(products)
         if isinstance(like, np.ndarray):
-            return products.astype(like.dtype, copy=False), local
-        return namespace(like).from_numpy(products).to(like), local
+            return stacked.astype(like.dtype, copy=False), local
+        return namespace(like).from_numpy(stacked).to(like), local
 
     def backward(self, local: list[_Local], slope: Array) -> list[ColumnGradient]:
         """Gradient of sum(slope * products), slope (m, b, h), by the touched kernel rows."""
@@ -109,22 +111,46 @@ class SparseKernel:
             for part, member in zip(local, to_numpy(slope), strict=True)
         ]
 
-    def _compact(self, rows: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
-        """The rows over the touched columns alone (b, t), and the positions of these (t,)."""
+    def _known(self, rows: sp.csr_array) -> sp.csr_array:
+        """The rows over the known columns alone, (b, c)."""
+        shape = (rows.shape[0], len(self.columns))
         if not len(self.columns):
-            return sp.csr_array((rows.shape[0], 0), dtype=np.float32), self.columns
+            return sp.csr_array(shape, dtype=np.float32)
         position = self._position.take(rows.indices)
         values = rows.data
-        if position.size and position.min() < 0:  # columns that the kernel does not know
+        if position.size and position.min() < 0:
             values = np.where(position < 0, np.float32(0), values)
             position = np.maximum(position, 0)
-        # As numpy.unique with its inverse, without sorting.
-        self._is_touched[position] = True
+        return sp.csr_array((values, position, rows.indptr), shape)
+
+    def _localise(self, known: list[sp.csr_array], compactor: "_Compactor") -> list[_Local]:
+        local = []
+        for member, (rows, kernel) in enumerate(zip(known, self.kernel, strict=True)):
+            compact, touched = compactor.compact(rows)
+            if self._unborn:
+                self._unborn[member].draw(touched, kernel)
+            local.append(_Local(compact, touched, kernel.take(touched, axis=0)))
+        return local
+
+
+class _Compactor:
+    """Leaves columns out that have no value in a batch."""
+
+    def __init__(self, n_columns: int) -> None:
+        self._is_touched = np.zeros(n_columns, dtype=bool)
+        self._place = np.zeros(n_columns, dtype=np.int32)
+
+    def compact(self, rows: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
+        """The rows over the touched columns alone (b, t), and which these are (t,), ascending.
+
+        As `numpy.unique` with its inverse, without sorting.
+        """
+        self._is_touched[rows.indices] = True
         touched = np.flatnonzero(self._is_touched)
         self._is_touched[touched] = False
         self._place[touched] = np.arange(len(touched), dtype=np.int32)
-        place = self._place.take(position)
-        return sp.csr_array((values, place, rows.indptr), (rows.shape[0], len(touched))), touched
+        place = self._place.take(rows.indices) if len(touched) else rows.indices
+        return sp.csr_array((rows.data, place, rows.indptr), (rows.shape[0], len(touched))), touched
 
 
 class _Unborn:
