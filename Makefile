@@ -4,7 +4,7 @@ BIN = .venv/bin
 SOURCES = src tests benchmarks
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: help demo test check slow bench clean
+.PHONY: help demo test check bench accuracy clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
@@ -29,6 +29,9 @@ check: .venv/installed  ## format, lint, types and fast tests
 
 bench: .venv/installed  ## measure speed against named rivals in one run
 	$(BIN)/python benchmarks/run.py
+
+accuracy: .venv/installed  ## rank the paper's data sets, beside the published figures (20 minutes)
+	$(BIN)/python benchmarks/accuracy.py
 
 clean:  ## remove the environment and caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -131,6 +131,23 @@ def test_threads_do_not_change_scores(monkeypatch):
         model.anomaly_score(many)
 
 
+def test_overlapping_threads_give_blas_its_threads_back():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from threadpoolctl import threadpool_info
+
+    def blas_threads():
+        return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+    model, rows, expected = _fitted_once()
+    many = np.tile(rows, (20, 1))
+    before = blas_threads()
+    with ThreadPoolExecutor(3) as pool:
+        for scores in pool.map(model.anomaly_score, [many] * 6):
+            np.testing.assert_array_equal(scores, np.tile(expected, 20))
+    assert blas_threads() == before
+
+
 def test_narrow_sparse_rows_train_exactly_as_dense_ones(task):
     rows, y, _ = task
     rows = np.where(np.abs(rows) > 1, rows, 0)
@@ -234,11 +251,61 @@ def test_going_on_with_new_columns_keeps_the_old_ones():
     assert roc_auc_score(truth, model.anomaly_score(rows)) > 0.9
 
 
-def test_going_on_with_another_network_is_refused(task):
+@pytest.mark.parametrize("hidden", [(7,), (2, 40)])  # the second has as many parameters
+def test_going_on_or_saving_with_another_network_is_refused(hidden, task, tmp_path):
     rows, y, _ = task
-    model = quick(warm_start=True).fit(rows, y).set_params(hidden=(7,))
-    with pytest.raises(ValueError, match="`hidden`.*was changed"):
+    model = quick(warm_start=True).fit(rows, y)
+    assert model.network_.parameters.shape == (1, 201)
+    model.set_params(hidden=hidden)
+    with pytest.raises(ValueError, match="cannot train on.*`hidden`.*was changed"):
         model.fit(rows, y)
+    with pytest.raises(ValueError, match="cannot save a model.*`hidden`.*was changed"):
+        model.save(tmp_path / "m.devnet")
+
+
+def test_going_on_with_dense_rows_after_wide_sparse_ones():
+    rows, y, truth = wide_task(0)
+    model = DevNet(n_epochs=5, random_state=0).fit(rows, y)
+    model.partial_fit(rows.toarray(), y)
+    assert roc_auc_score(truth, model.anomaly_score(rows)) > 0.9
+
+
+def test_the_penalty_of_lazy_columns_does_not_ramp_up():
+    rows, y, _ = wide_task(0)
+    losses = [
+        record["loss"]
+        for record in DevNet(n_epochs=6, n_batches=3, learning_rate=1e-6, l2=0.5, random_state=0)
+        .fit(rows, y)
+        .history_
+    ]
+    # 2 d h / (d + h) is the sum of squares of Glorot weights; it is there from the first step on.
+    assert losses[0] > 0.5 * 2 * 5000 * 20 / 5020 * 0.95
+    np.testing.assert_allclose(losses, losses[0], rtol=0.05)
+
+
+def test_partial_fit_with_announced_classes(task):
+    rows, y, _ = task
+    expected = quick().fit(rows, y).anomaly_score(rows)
+    for classes in ([0, 1], [1, 0], np.array([1, 0])):
+        model = quick().partial_fit(rows, y, classes=classes)
+        np.testing.assert_array_equal(model.anomaly_score(rows), expected)
+        assert model.classes_.tolist() == [0, 1]
+    zero = quick(pos_label=0).partial_fit(rows, y, classes=[0, 1])
+    np.testing.assert_array_equal(
+        zero.anomaly_score(rows), quick(pos_label=0).fit(rows, y).anomaly_score(rows)
+    )
+    with pytest.raises(ValueError, match="two different values"):
+        quick().partial_fit(rows, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="pos_label=0, but 1 has marked the anomalies so far"):
+        model.set_params(pos_label=0).partial_fit(rows, y)
+
+
+def test_a_network_without_layers_is_refused(task):
+    rows, y, _ = task
+    with pytest.raises(ValueError, match="leaves no layer to train"):
+        quick(hidden=(), end_to_end=False).fit(rows, y)
+    with pytest.raises(ValueError, match="leaves no layer to train"):
+        quick(hidden=(), end_to_end=False).fit(*wide_task(0)[:2])
 
 
 def test_random_state_decides_everything_and_global_state_nothing(task):
@@ -317,7 +384,7 @@ def test_every_parameter_changes_something(name, task):
         ({"keep_best": 1}, "keep_best=1"),
         ({"n_members": True}, "n_members=True"),
         ({"device": 3}, "device=3"),
-        ({"device": "gpu9"}, "device='gpu9' is unknown"),
+        ({"device": "gpu9"}, "device='gpu9'.*'auto', 'cpu'"),
         ({"random_state": -1}, "random_state=-1"),
         ({"random_state": "a"}, "random_state='a'"),
         ({"verbose": 2}, "verbose=2"),
@@ -390,8 +457,50 @@ def test_frames_bring_their_column_names(library, task):
         model.anomaly_score(renamed)
 
 
+@pytest.mark.parametrize("text", ["1", "x"])
+def test_text_in_categories_never_gets_past_the_checks(text, task):
+    rows, y, _ = task
+    labels = [text, "2", None] * 400
+    words = "contains NaN: row 2, column 1 .'b'" if text == "1" else "'x' in column 1 .'b'"
+    for frame in (
+        pd.DataFrame({"a": rows[:, 0], "b": pd.Categorical(labels)}),
+        pl.DataFrame({"a": rows[:, 0], "b": labels}),
+    ):
+        with pytest.raises(ValueError, match=words):
+            quick().fit(frame, y)
+
+
+def test_a_failed_fit_leaves_the_detector_as_it_was(task):
+    rows, y, _ = task
+    model = quick().fit(rows, y)
+    before = model.anomaly_score(rows)
+    broken = rows[:, :3].copy()
+    broken[0, 0] = np.nan
+    for matrix, labels in ((rows[:, :3], y * 0), (broken, y), (rows, y[:-1])):
+        with pytest.raises(ValueError, match="class|NaN|labels"):
+            model.fit(matrix, labels)
+        np.testing.assert_array_equal(model.anomaly_score(rows), before)
+
+
+def test_a_training_without_finite_loss_says_so(task):
+    rows, y, _ = task
+    with (
+        pytest.raises(ValueError, match="no finite loss; scale the columns"),
+        np.errstate(all="ignore"),
+    ):
+        quick(margin=1e39).fit(rows, y)
+
+
+def test_huge_weights_are_fine(task):
+    rows, y, _ = task
+    one, other = (quick().fit(rows, y, sample_weight=np.full(len(y), w)) for w in (1, 1e308))
+    np.testing.assert_array_equal(one.anomaly_score(rows), other.anomaly_score(rows))
+
+
 def test_bad_tables_get_a_sentence(task):
     rows, y, _ = task
+    with pytest.raises(ValueError, match="y is empty"):
+        quick().fit(rows, [])
     with pytest.raises(ValueError, match="minimum of 2 is required"):
         quick().fit(rows[:1], y[:1])
     with pytest.raises(ValueError, match="1200 rows but y has 1199 labels"):

@@ -21,6 +21,8 @@ from devnet.labels import read_labels
         ([None, True, None], [False, True]),
         (["ok", "zombie", "ok"], ["ok", "zombie"]),
         ([None, "fraud", None], ["unlabelled", "fraud"]),
+        ((np.nan, "fraud", np.nan), ["unlabelled", "fraud"]),
+        ([None, "unlabelled", None], ["", "unlabelled"]),
         (["normal", "zombie", None], ["normal", "zombie"]),
         (np.array([[0], [1], [0]])[:, 0], [0, 1]),
         (pd.Series([0, 1, pd.NA], dtype="Int64"), [0, 1]),
@@ -61,6 +63,9 @@ def test_pos_label_names_the_anomaly():
         ([1, 1], {"pos_label": 1}, "all 2 rows are labelled"),
         ([0, 3, 0], {"classes": [0, 1]}, "y contains 3"),
         ([0, 0], {"classes": [0, 1]}, "no labelled anomaly"),
+        ([], {}, "y is empty"),
+        ([b"a", b"b"], {}, "labels such as .*b'a'"),
+        (np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]"), {}, "labels such as"),
     ],
 )
 def test_other_labels_get_a_sentence(y, options, words):

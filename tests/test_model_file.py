@@ -59,6 +59,7 @@ def test_labels_and_names_come_back(labels, tmp_path):
     model.save(tmp_path / "m.devnet")
     loaded = devnet.load(tmp_path / "m.devnet")
     np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+    assert loaded.classes_.dtype == model.classes_.dtype
     assert list(loaded.feature_names_in_) == list(frame.columns)
 
 
@@ -138,6 +139,11 @@ def rewrite(path, header, tensors):
         ({"classes": [0, "a"]}, "'classes'"),
         ({"threshold": "low"}, "'threshold'"),
         ({"threshold": None}, "'threshold'"),
+        ({"threshold": 10**400}, "'threshold'"),
+        ({"classes": [float("nan"), 1.0]}, "'classes'"),
+        ({"classes": [0, 300], "classes_dtype": "V8"}, "'classes_dtype'"),
+        ({"best_epoch": [-4]}, "'best_epoch'"),
+        ({"history": [{"epoch": 1, "loss": "low", "member_loss": [1.0]}]}, "'history'"),
         ({"history": [{"epoch": 1}]}, "'history'"),
         ({"best_epoch": [1, 2]}, "'best_epoch'"),
     ],
@@ -160,6 +166,10 @@ def test_an_edited_header_gets_a_sentence(edit, words, tmp_path):
         ({"reference": {"GaussianPrior": "abc"}}, "impossible prior"),
         ({"reference": {"eval": "1"}}, "unknown kind"),
         ({"n_members": 2}, "'parameters'"),
+        ({"margin": 10**400}, "margin=1000"),
+        ({"reference": {"GaussianPrior": [0, 1, float("inf")]}}, "impossible prior"),
+        ({"reference": {"GaussianPrior": [10**400, 1, 5000]}}, "impossible prior"),
+        ({"hidden": [], "end_to_end": False}, "impossible network"),
     ],
 )
 def test_edited_parameters_get_a_sentence(edit, words, tmp_path):
@@ -196,6 +206,25 @@ def test_edited_columns_get_a_sentence(columns, tmp_path):
     rewrite(path, header, tensors)
     with pytest.raises(ModelFileError, match="must ascend from 0 to 5999"):
         devnet.load(path)
+
+
+def test_an_endlessly_nested_parameter_gets_a_sentence(tmp_path):
+    path, header, tensors = saved(tmp_path)
+    header["parameters"]["pos_label"] = "NESTED"
+    text = json.dumps(header).replace('"NESTED"', "[" * 900 + "]" * 900)
+    save_file(tensors, path, metadata={"devnet": text})
+    with pytest.raises(ModelFileError, match="endless depth|not valid JSON"):
+        devnet.load(path)
+
+
+def test_a_huge_number_of_columns_in_an_edited_file_takes_no_memory(tmp_path):
+    path = tmp_path / "m.devnet"
+    rows, y = wide_rows()
+    quick().fit(rows, y).save(path)
+    header, tensors = model_file.read(path)
+    rewrite(path, header | {"n_features_in": 10**13}, tensors)
+    with pytest.raises(ValueError, match="expecting 10000000000000 features"):
+        devnet.load(path).anomaly_score(rows)
 
 
 def test_foreign_files_get_a_sentence(tmp_path):

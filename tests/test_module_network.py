@@ -20,6 +20,11 @@ def learner(d=8):
         return nn.Sequential(nn.Linear(d, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.1))
 
 
+class NoWidth(nn.Module):
+    def forward(self, rows):
+        return rows[:, :0]
+
+
 def quick(module, **parameters):
     return DevNet(module, n_epochs=5, random_state=0, **parameters)
 
@@ -97,12 +102,27 @@ def test_clone_pickle_save_and_load(task, tmp_path):
     [
         (nn.Linear(5, 3), r"failed on rows of shape \(2, 8\)"),
         (nn.Sequential(nn.Linear(8, 6), nn.Unflatten(1, (2, 3))), r"to shape \(2, 2, 3\)"),
+        (nn.LSTM(8, 3), "failed on rows"),
+        (NoWidth(), r"to shape \(2, 0\)"),
     ],
 )
 def test_unfit_modules_get_a_sentence(module, words, task):
     rows, y, _ = task
     with pytest.raises(ValueError, match=words):
         quick(module).fit(rows, y)
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+def test_a_lazy_module_is_refused(task):
+    rows, y, _ = task
+    with pytest.raises(ValueError, match="lazy parameters; call it once"):
+        quick(nn.LazyLinear(3)).fit(rows, y)
+
+
+def test_a_module_without_anything_to_train_is_refused(task):
+    rows, y, _ = task
+    with pytest.raises(ValueError, match="leaves nothing to train"):
+        quick(nn.Identity(), end_to_end=False).fit(rows, y)
 
 
 def test_wide_sparse_rows_are_refused():

@@ -42,7 +42,7 @@ def test_quantile_and_p_value():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"std": 0}, "std greater than 0"),
+        ({"std": 0}, "std must be a finite number above 0"),
         ({"mean": np.nan}, "finite"),
         ({"n_scores": 1}, "at least 2"),
         ({"n_scores": 2.5}, "whole number"),

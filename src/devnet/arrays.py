@@ -7,8 +7,9 @@ once. torch is imported when it is first needed.
 """
 
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -62,10 +63,7 @@ def place_on(device: Any, *, with_torch: bool) -> Place:
     name = str(device)
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        found = torch.device(name)
-    except RuntimeError as error:
-        raise ValueError(f"device={name!r} is unknown to torch; use 'auto' or 'cpu'.") from error
+    found = torch.device(name)
     if found.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device={name!r}, but torch finds no CUDA here; use device='auto'.")
     if found.type == "cpu" and not with_torch:
@@ -73,14 +71,39 @@ def place_on(device: Any, *, with_torch: bool) -> Place:
     return lambda array: torch.from_numpy(array.copy()).to(found)
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep products to the calling thread: waiting for others takes longer than small products."""
-    limiter: AbstractContextManager[Any] = _blas().limit(limits=1)
-    return limiter
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep products to the calling thread: waiting for others takes longer than small products.
+
+    The limit is the process's, so of callers that overlap the first sets it and the last lifts it.
+    """
+    with _blas.lock:
+        if not _blas.n_callers:
+            _blas.limiter = _controller().limit(limits=1)
+        _blas.n_callers += 1
+    try:
+        yield
+    finally:
+        with _blas.lock:
+            _blas.n_callers -= 1
+            if not _blas.n_callers:
+                _blas.limiter.restore_original_limits()
+
+
+class _Blas:
+    """Who keeps BLAS to one thread now."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.n_callers = 0
+        self.limiter: Any = None
+
+
+_blas = _Blas()
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def _controller() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 

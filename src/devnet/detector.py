@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from devnet import model_file
-from devnet.labels import read_labels
+from devnet.labels import order_classes, read_labels
 from devnet.parameters import Constraint, check_parameters
 from devnet.rows import Rows, as_rows
 
@@ -82,6 +82,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             "method": type(self).__name__,
             "parameters": model_file.encode_parameters(self.get_params(deep=False)),
             "classes": self.classes_.tolist(),
+            "classes_dtype": "str" if self.classes_.dtype.kind == "U" else self.classes_.dtype.name,
             "n_features_in": self.n_features_in_,
             "feature_names_in": getattr(self, "feature_names_in_", np.array([])).tolist(),
             "threshold": self.threshold_,
@@ -99,6 +100,18 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         return tags
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, go_on: bool, classes: Any = None) -> Self:
+        before = _fitted_attributes(self)
+        try:
+            return self._fit_or_raise(X, y, sample_weight, go_on=go_on, classes=classes)
+        except BaseException:  # a fit that fails leaves the detector as it was
+            for name in _fitted_attributes(self):
+                delattr(self, name)
+            self.__dict__.update(before)
+            raise
+
+    def _fit_or_raise(
+        self, X: Any, y: Any, sample_weight: Any, *, go_on: bool, classes: Any
+    ) -> Self:
         check_parameters(self, self._constraints)
         go_on = go_on and self.__sklearn_is_fitted__()
         if y is None:
@@ -108,9 +121,10 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             )
         rows = self._rows(X, reset=not go_on)
         rows.check_finite()
-        labels = read_labels(
-            y, pos_label=self.pos_label, classes=self.classes_ if go_on else classes
-        )
+        known = None if classes is None else order_classes(classes, self.pos_label)
+        if go_on:
+            known = self.classes_
+        labels = read_labels(y, pos_label=self.pos_label, classes=known)
         if len(labels.is_anomaly) != rows.shape[0]:
             raise ValueError(
                 f"X has {rows.shape[0]} rows but y has {len(labels.is_anomaly)} labels: "
@@ -125,7 +139,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         try:
-            X = validate_data(
+            matrix = validate_data(
                 self,
                 X,
                 reset=reset,
@@ -134,10 +148,12 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
                 ensure_all_finite=False,  # checked by us, which names the place
                 ensure_min_samples=2 if reset else 1,
             )
+            if matrix.dtype.kind not in "fiub":  # text or categories, which may hold numbers
+                matrix = matrix.astype(np.float64)
         except ValueError as error:
             _refuse_text(X, error)
             raise
-        return as_rows(X, getattr(self, "feature_names_in_", None))
+        return as_rows(matrix, getattr(self, "feature_names_in_", None))
 
     @abstractmethod
     def _learn(
@@ -171,6 +187,14 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """Take over what `_tensors` and `_facts` gave, or raise a ModelFileError."""
 
 
+def _fitted_attributes(detector: FewLabelDetector) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in vars(detector).items()
+        if name.endswith("_") and not name.startswith("_")
+    }
+
+
 def _read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != is_anomaly.shape:
@@ -189,7 +213,8 @@ def _read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
                 f"the sample_weight of all {name} is zero, which leaves only one class to draw "
                 "batches from; give at least one of them a positive weight."
             )
-    return weights
+    scaled: np.ndarray = weights / weights.max()  # keeps sums finite
+    return scaled
 
 
 def _refuse_text(X: Any, error: ValueError) -> None:

@@ -1,5 +1,6 @@
 """What y means: one value marks labelled anomalies, everything else is unlabelled."""
 
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +24,10 @@ def read_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels
     NaN, pandas.NA) are unlabelled. `classes` are the values of an earlier call, if any.
     """
     values = column_or_1d(_as_array(y), warn=True)
+    if not len(values):
+        raise ValueError("y is empty; give one label per row of X, 1 for a labelled anomaly.")
     missing = _is_missing(values)
-    if missing.all() and len(values):
+    if missing.all():
         raise ValueError(
             "Input y contains only missing values (NaN), no labelled anomaly: only one class. "
             "Mark at least one anomaly with 1."
@@ -34,20 +37,36 @@ def read_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels
     _refuse_other_than_two_values(present, known)
     if classes is None:
         classes = _name_classes(present, bool(missing.any()), pos_label)
+    elif pos_label is not None and pos_label != classes[1]:
+        raise ValueError(
+            f"pos_label={pos_label!r}, but {_plain(classes[1])!r} has marked the anomalies so "
+            "far; keep it, or fit a new detector."
+        )
     elif unknown := [value for value in present.tolist() if value not in list(classes)]:
-        raise ValueError(f"y contains {unknown[0]!r}, but the classes are {list(classes)}.")
+        raise ValueError(
+            f"y contains {unknown[0]!r}, but the classes are {np.asarray(classes).tolist()}."
+        )
     is_anomaly = np.zeros(len(values), dtype=bool)
     is_anomaly[~missing] = known == classes[1]
     _refuse_one_kind(is_anomaly, classes)
     return Labels(is_anomaly, np.asarray(classes))
 
 
+def order_classes(classes: Any, pos_label: Any) -> np.ndarray:
+    """Put announced classes in the order of `Labels.classes`: the anomaly last."""
+    present = np.unique(_tidy(_as_array(classes)))
+    if len(present) != 2:
+        raise ValueError(f"classes={classes!r} must be two different values: unlabelled, anomaly.")
+    return _name_classes(present, False, pos_label)
+
+
 def _as_array(y: Any) -> np.ndarray:
     if hasattr(y, "to_numpy"):  # pandas and polars columns; keeps pandas.NA as an object
         y = y.to_numpy()
     array: np.ndarray = np.asarray(y)
-    if array.dtype.kind == "U" and isinstance(y, list) and not all(isinstance(v, str) for v in y):
-        return np.asarray(y, dtype=object)  # ["fraud", nan] must not become ["fraud", "nan"]
+    if array.dtype.kind == "U" and not isinstance(y, np.ndarray):
+        mixed = np.asarray(y, dtype=object)  # ["fraud", nan] must not become ["fraud", "nan"]
+        return array if all(isinstance(value, str) for value in mixed.ravel()) else mixed
     return array
 
 
@@ -63,8 +82,13 @@ def _is_missing(values: np.ndarray) -> np.ndarray:
 
 def _tidy(known: np.ndarray) -> np.ndarray:
     """Give object arrays the plain type of their values, so that they sort and compare."""
-    if known.dtype.kind != "O":
+    if known.dtype.kind in "biufU":
         return known
+    if known.dtype.kind != "O" or not all(isinstance(value, str | Number) for value in known):
+        raise ValueError(
+            f"y has labels such as {known[0]!r}; use numbers, booleans or text, for example 1 for "
+            "a labelled anomaly and 0 otherwise."
+        )
     kinds = {str if isinstance(value, str) else float for value in known}
     if len(kinds) > 1:
         raise ValueError(
@@ -110,19 +134,20 @@ def _name_classes(present: np.ndarray, has_missing: bool, pos_label: Any) -> np.
     if pos_label is None and (not has_missing or value == 0):
         raise ValueError(_one_class(value))
     if isinstance(value, str):
-        return np.array([MISSING_IS, value], dtype=object)
+        return np.array([MISSING_IS if value != MISSING_IS else "", value], dtype=object)
     return np.array([value == 0, value], dtype=present.dtype)  # missing is 0, or 1 beside 0
 
 
 def _refuse_one_kind(is_anomaly: np.ndarray, classes: Any) -> None:
+    anomaly = _plain(classes[1])
     if not is_anomaly.any():
         raise ValueError(
-            f"no labelled anomaly: no value of y equals {classes[1]!r}, so there is only one class "
+            f"no labelled anomaly: no value of y equals {anomaly!r}, so there is only one class "
             "to learn from. Label at least one anomaly."
         )
     if is_anomaly.all():
         raise ValueError(
-            f"all {len(is_anomaly)} rows are labelled anomalies ({classes[1]!r}), only one class. "
+            f"all {len(is_anomaly)} rows are labelled anomalies ({anomaly!r}), only one class. "
             "Add the unlabelled rows: what is normal is learned from them."
         )
 
@@ -137,3 +162,7 @@ def _one_class(value: Any) -> str:
         f"y has only one class, {value!r}: no labelled anomaly. Mark at least one anomaly with 1, "
         "or name its label with pos_label."
     )
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -8,7 +8,7 @@ import numpy as np
 from devnet import model_file
 from devnet.detector import FewLabelDetector
 from devnet.deviation_network import DevNet
-from devnet.model_file import ModelFileError, field
+from devnet.model_file import CLASSES_DTYPES, ModelFileError, field, is_finite_number
 from devnet.parameters import check_parameters
 
 METHODS: dict[str, type[FewLabelDetector]] = {"DevNet": DevNet}
@@ -44,7 +44,7 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
     detector = _with_parameters(METHODS[name], header, hidden)
     _restore_labels(detector, header)
     detector._restore(header, tensors)
-    detector.threshold_ = float(field(header, "threshold", _is_finite))
+    detector.threshold_ = float(field(header, "threshold", is_finite_number))
     return detector
 
 
@@ -88,15 +88,16 @@ def _restore_labels(detector: FewLabelDetector, header: dict[str, Any]) -> None:
     if names:
         detector.feature_names_in_ = np.array(names, dtype=object)
     classes = field(header, "classes", _is_classes)
-    detector.classes_ = np.array(classes, dtype=object if isinstance(classes[0], str) else None)
+    dtype = field(header, "classes_dtype", lambda v: isinstance(v, str) and v in CLASSES_DTYPES)
+    try:
+        detector.classes_ = np.array(classes).astype(dtype)
+    except (ValueError, OverflowError) as error:
+        raise ModelFileError(f"the model file's classes {classes} are not {dtype}.") from error
 
 
 def _is_classes(value: Any) -> bool:
     if not (isinstance(value, list) and len(value) == 2):
         return False
     kinds = {type(item) for item in value}
-    return len(kinds) == 1 and kinds <= {bool, int, float, str} and value[0] != value[1]
-
-
-def _is_finite(value: Any) -> bool:
-    return type(value) in (int, float) and bool(np.isfinite(value))
+    is_plain = len(kinds) == 1 and kinds <= {bool, int, float, str} and value[0] != value[1]
+    return is_plain and (kinds <= {bool, str} or all(map(is_finite_number, value)))

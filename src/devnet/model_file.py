@@ -17,10 +17,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from devnet.arrays import is_module
+from devnet.parameters import number
 from devnet.reference_scores import GaussianPrior
 
 FORMAT = "devnet model"
 FORMAT_VERSION = 1
+CLASSES_DTYPES = frozenset(
+    ["bool", "str", "object", "float16", "float32", "float64"]
+    + [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+)
 HEADER = "devnet"  # key of the JSON text in the safetensors metadata
 PACKAGES = {
     "devnet": "deviation-network",
@@ -146,6 +151,11 @@ def tensor(
     return array
 
 
+def is_finite_number(value: Any) -> bool:
+    """Whether a JSON value is a number that a float can hold."""
+    return number().accepts(value)
+
+
 def encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     """Constructor parameters as JSON values.
 
@@ -156,7 +166,10 @@ def encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def decode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     """Invert `encode_parameters`."""
-    return {name: _decode(value) for name, value in parameters.items()}
+    try:
+        return {name: _decode(value) for name, value in parameters.items()}
+    except RecursionError:
+        raise ModelFileError("the model file has a parameter of endless depth.") from None
 
 
 def _encode(value: Any) -> Any:

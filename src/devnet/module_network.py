@@ -18,7 +18,8 @@ class ModuleNetwork:
     Weights and running statistics of a member are views of its row in `parameters`, so the
     optimizer, the best epoch and the model file treat this network like any other. The gradient
     comes from autograd. The L2 penalty falls on the module's kernels: its trainable parameters of
-    two or more axes.
+    two or more axes. A labelled anomaly stands once in a batch, with its multiplicity as weight;
+    layers that mix rows, such as batch normalisation, see it once.
 
     Parameters
     ----------
@@ -36,8 +37,10 @@ class ModuleNetwork:
     def __init__(
         self, module: nn.Module, n_columns: int, n_members: int, *, output_unit: bool = True
     ) -> None:
+        _refuse_untrainable(module, output_unit)
         width = _representation_width(module, n_columns)
         self.n_outputs = 1 if output_unit else width
+        self.has_output_unit = output_unit
         self.members = [_member(module, width, output_unit) for _ in range(n_members)]
         self.n_penalised = sum(kernel.numel() for kernel in _kernels(self.members[0]))
         self.parameters = torch.stack([_flatten(member) for member in self.members])  # (m, P)
@@ -58,6 +61,7 @@ class ModuleNetwork:
         """Copy to a place."""
         copied = object.__new__(ModuleNetwork)
         copied.n_outputs = self.n_outputs
+        copied.has_output_unit = self.has_output_unit
         copied.n_penalised = self.n_penalised
         copied.parameters = place(to_numpy(self.parameters).copy())
         device = copied.parameters.device
@@ -90,11 +94,18 @@ class ModuleNetwork:
         Rows are (m, b, d), or (1, b, d) for all members.
         """
         rows = rows.to(self.parameters.dtype).expand(len(self.members), -1, -1)
-        with torch.random.fork_rng(), torch.set_grad_enabled(self.members[0].training):
-            torch.set_rng_state(self._random_state)  # what the caller draws is left alone
-            outputs = [member(part) for member, part in zip(self.members, rows, strict=True)]
-            self._random_state = torch.get_rng_state()
+        if self.members[0].training:
+            with torch.random.fork_rng():
+                torch.set_rng_state(self._random_state)  # what the caller draws is left alone
+                outputs = self._outputs(rows)
+                self._random_state = torch.get_rng_state()
+        else:
+            with torch.no_grad():
+                outputs = self._outputs(rows)
         return torch.stack([output.detach() for output in outputs]), outputs
+
+    def _outputs(self, rows: Tensor) -> list[Tensor]:
+        return [member(part) for member, part in zip(self.members, rows, strict=True)]
 
     def new_gradient(self) -> Gradient:
         """Room for the result of `backward`."""
@@ -154,17 +165,30 @@ def _flatten(member: nn.Sequential) -> Tensor:
     return torch.cat(parts)
 
 
+def _refuse_untrainable(module: nn.Module, output_unit: bool) -> None:
+    weights = list(module.parameters())
+    if any(isinstance(weight, nn.parameter.UninitializedParameter) for weight in weights):
+        raise ValueError(
+            f"hidden={type(module).__name__} has lazy parameters; call it once on some rows first."
+        )
+    if not output_unit and not any(weight.requires_grad for weight in weights):
+        raise ValueError(
+            f"hidden={type(module).__name__} with end_to_end=False leaves nothing to train; give a "
+            "module with trainable parameters."
+        )
+
+
 def _representation_width(module: nn.Module, n_columns: int) -> int:
     probe = deepcopy(module).eval()
     try:
         with torch.no_grad():
             shape = tuple(probe(torch.zeros(2, n_columns)).shape)
-    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(
             f"hidden={type(module).__name__} failed on rows of shape (2, {n_columns}): {error}. "
             "A feature learner maps rows (b, n_columns) to representations (b, width)."
         ) from error
-    if len(shape) != 2 or shape[0] != 2:
+    if len(shape) != 2 or shape[0] != 2 or shape[1] == 0:
         raise ValueError(
             f"hidden={type(module).__name__} maps rows of shape (2, {n_columns}) to shape {shape}; "
             "a feature learner must give one representation (b, width) per row."

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Self
@@ -57,8 +58,8 @@ class NetworkDetector(FewLabelDetector):
         "keep_best": one_of(True, False),
         "n_members": whole_number(1),
         "device": Constraint(
-            lambda value: isinstance(value, str) or hasattr(value, "type"),
-            "'auto', 'cpu' or 'cuda'",
+            lambda value: re.fullmatch(r"auto|cpu|cuda(:\d+)?", str(value)) is not None,
+            "'auto', 'cpu', 'cuda' or 'cuda:0'",
         ),
         "warm_start": one_of(True, False),
         "keep_interrupted": one_of(True, False),
@@ -115,10 +116,11 @@ class NetworkDetector(FewLabelDetector):
         self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool
     ) -> None:
         generators = _generators(self.random_state, self.n_members)
-        network = self._initial_network(rows, generators)
         if go_on:
-            _refuse_other_network(self.network_, network)
+            self._refuse_changed_parameters("train on")
             network = self.network_
+        else:
+            network = self._initial_network(rows, generators)
         place = self._place(self.device)
         network = network.copy(place)
         sparse = network.first_kernel is not None
@@ -221,7 +223,8 @@ class NetworkDetector(FewLabelDetector):
                 for selection, tile in dense_tiles(rows, span):
                     scores[selection] = self._mean_score(network.forward(place(tile[None]))[0])
 
-        cut = spans(rows.shape[0], os.cpu_count() or 1)
+        is_serial = is_module(self.hidden)  # a caller's module may not bear several threads
+        cut = spans(rows.shape[0], 1 if is_serial else os.cpu_count() or 1)
         if len(cut) == 1:
             score_span(cut[0])
         else:
@@ -233,7 +236,18 @@ class NetworkDetector(FewLabelDetector):
         """The mean deviation of the members is the score, (b,)."""
         return to_numpy(mean_over(0, self._member_scores(outputs)))
 
+    def _refuse_changed_parameters(self, what: str) -> None:
+        output_unit = self._has_output_unit()
+        if not network_file.describes(
+            self.network_, self.hidden, n_members=self.n_members, output_unit=output_unit
+        ):
+            raise ValueError(
+                f"cannot {what} from the present weights, because `hidden`, `end_to_end` or "
+                "`n_members` was changed since the fit; change them back, or fit a new detector."
+            )
+
     def _tensors(self) -> dict[str, np.ndarray]:
+        self._refuse_changed_parameters("save a model")
         return network_file.to_tensors(self.network_)
 
     def _facts(self) -> dict[str, Any]:
@@ -265,11 +279,3 @@ def _generators(random_state: Any, n_members: int) -> list[np.random.Generator]:
         sequence = np.random.SeedSequence(random_state)
         return [np.random.default_rng(child) for child in sequence.spawn(n_members)]
     return [np.random.default_rng(int(seed)) for seed in seeds]
-
-
-def _refuse_other_network(present: Any, wanted: Any) -> None:
-    if type(present) is not type(wanted) or present.parameters.shape != wanted.parameters.shape:
-        raise ValueError(
-            "training cannot go on from the present weights, because `hidden`, `end_to_end` or "
-            "`n_members` was changed since; fit a new detector or set warm_start=False."
-        )

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from devnet.arrays import is_module, to_numpy
-from devnet.model_file import ModelFileError, field, tensor
-from devnet.scoring_network import ScoringNetwork, parameter_count
+from devnet.model_file import ModelFileError, field, is_finite_number, tensor
+from devnet.scoring_network import ScoringNetwork, is_first_hidden, parameter_count
 from devnet.sparse_layer import SparseKernel
 
 
@@ -35,7 +35,10 @@ def from_tensors(
         raise ModelFileError(f"the model file holds an unknown tensor {sorted(unknown)[0]!r}.")
     if is_module(hidden):
         return _module_network(tensors, hidden, n_columns, n_members, output_unit)
-    widths = sizes(hidden, n_columns, output_unit)
+    try:
+        widths = sizes(hidden, n_columns, output_unit)
+    except ValueError as error:
+        raise ModelFileError(f"the model file has an impossible network: {error}") from error
     sparse = "columns" in tensors or "first_kernel" in tensors
     n_parameters = parameter_count(widths, sparse=sparse)
     parameters = tensor(tensors, "parameters", (n_members, n_parameters))
@@ -45,7 +48,22 @@ def from_tensors(
 
 def sizes(hidden: Any, n_columns: int, output_unit: bool) -> tuple[int, ...]:
     """Widths of a network from input to output."""
+    if not (len(hidden) or output_unit):
+        raise ValueError(
+            "hidden=() with end_to_end=False leaves no layer to train; give at least one hidden "
+            "layer, or the output unit."
+        )
     return (n_columns, *(int(width) for width in hidden), *([1] if output_unit else []))
+
+
+def describes(network: Any, hidden: Any, *, n_members: int, output_unit: bool) -> bool:
+    """Whether a network is what these parameters ask for."""
+    if len(network.parameters) != n_members or is_module(hidden) != hasattr(network, "members"):
+        return False
+    if is_module(hidden):
+        return bool(output_unit == network.has_output_unit)
+    wanted = sizes(hidden, network.sizes[0], output_unit)
+    return bool(wanted == network.sizes and output_unit == network.output_unit)
 
 
 def _module_network(
@@ -72,7 +90,7 @@ def _sparse_kernel(
             f"the columns of the model file's first kernel must ascend from 0 to {widths[0] - 1}; "
             "the file was edited or damaged."
         )
-    is_hidden = len(widths) > 2 or not output_unit
+    is_hidden = is_first_hidden(widths, output_unit)
     return SparseKernel(columns, kernel, widths[0], is_penalised=is_hidden)
 
 
@@ -87,7 +105,7 @@ def read_best_epoch(header: dict[str, Any], n_members: int) -> list[int]:
 
     def is_valid(value: Any) -> bool:
         is_list = isinstance(value, list) and len(value) == n_members
-        return is_list and all(type(epoch) is int for epoch in value)
+        return is_list and all(type(epoch) is int and epoch >= 0 for epoch in value)
 
     best: list[int] = field(header, "best_epoch", is_valid)
     return best
@@ -95,6 +113,10 @@ def read_best_epoch(header: dict[str, Any], n_members: int) -> list[int]:
 
 def _is_history(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(record, dict) and set(record) == {"epoch", "loss", "member_loss"}
+        isinstance(record, dict)
+        and set(record) == {"epoch", "loss", "member_loss"}
+        and type(record["epoch"]) is int
+        and isinstance(record["member_loss"], list)
+        and all(is_finite_number(loss) for loss in [record["loss"], *record["member_loss"]])
         for record in value
     )

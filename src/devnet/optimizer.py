@@ -37,14 +37,17 @@ class RMSprop:
         self._parameters = network.parameters
         self._penalised = network.parameters[:, : network.n_penalised]
         self._mean_square = network.parameters * 0
-        self._learning_rate = learning_rate
-        self._l2 = l2
-        self._clip_norm = clip_norm
+        self._learning_rate = float(learning_rate)
+        self._l2 = float(l2)
+        self._clip_norm = clip_norm if clip_norm is None else float(clip_norm)
         self._columns: list[_LazyColumns] = []
         first = network.first_kernel
         if first is not None:
-            column_l2 = l2 if first.is_penalised else 0.0
-            self._columns = [_LazyColumns(k, learning_rate, column_l2) for k in first.kernel]
+            column_l2 = self._l2 if first.is_penalised else 0.0
+            self._columns = [
+                _LazyColumns(kernel, self._learning_rate, column_l2, first.expected_square())
+                for kernel in first.kernel
+            ]
 
     def penalty(self) -> Array:
         """Penalty l2 * sum(w^2) of each member at the current weights, (m,)."""
@@ -97,7 +100,9 @@ class _LazyColumns:
     steps that touch it.
     """
 
-    def __init__(self, kernel: np.ndarray, learning_rate: float, l2: float) -> None:
+    def __init__(
+        self, kernel: np.ndarray, learning_rate: float, l2: float, expected_square: float
+    ) -> None:
         self._kernel = kernel  # (c, h), updated in place
         self._mean_square = np.zeros_like(kernel)
         self._last_step = np.full(len(kernel), -1, dtype=np.int32)
@@ -105,7 +110,14 @@ class _LazyColumns:
         self._l2 = l2
         self._step = 0
         self._asked = -1
-        self.sum_of_squares = 0.0  # of the touched rows, where they are penalised
+        # The penalty of an epoch must not depend on how many columns have been touched by then:
+        # a row whose weights are still to be drawn counts with the square it is expected to have.
+        self._is_drawn: np.ndarray = np.any(kernel, axis=1)
+        self._expected_square = expected_square if l2 else 0.0
+        n_undrawn = int((~self._is_drawn).sum())
+        self.sum_of_squares = 0.0
+        if l2:
+            self.sum_of_squares = float(np.vdot(kernel, kernel)) + n_undrawn * expected_square
 
     def add_penalty(self, columns: ColumnGradient) -> None:
         if self._l2:
@@ -115,8 +127,7 @@ class _LazyColumns:
         touched, weights, slope = columns  # (t,), (t, h), (t, h)
         last = self._last_step.take(touched)
         if self._l2:
-            known = weights if last.min(initial=0) >= 0 else weights[last >= 0]
-            self.sum_of_squares -= float(np.vdot(known, known))
+            self._forget_squares(touched, weights)
         decay = np.float32(RHO) ** (self._step - last).astype(np.float32)
         mean_square = self._mean_square.take(touched, axis=0)
         mean_square *= decay[:, None]
@@ -130,6 +141,13 @@ class _LazyColumns:
         self._kernel[touched] = weights
         self._last_step[touched] = self._step
         self._step += 1
+
+    def _forget_squares(self, touched: np.ndarray, weights: np.ndarray) -> None:
+        is_drawn = self._is_drawn.take(touched)
+        known = weights if is_drawn.all() else weights[is_drawn]
+        n_new = len(weights) - len(known)
+        self.sum_of_squares -= float(np.vdot(known, known)) + n_new * self._expected_square
+        self._is_drawn[touched] = True
 
     def changed(self) -> np.ndarray:
         changed = np.flatnonzero(self._last_step > self._asked)

@@ -35,12 +35,18 @@ def number(
     def accepts(value: Any) -> bool:
         if value is None:
             return or_none
-        if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, Real):
             return False
-        found = float(value)
-        return (above <= found if or_equal else above < found) and found < below
+        try:
+            found = float(value)
+        except OverflowError:
+            return False
+        return (
+            isfinite(found) and found < below and (above < found or (or_equal and above == found))
+        )
 
-    says = f"a number {'of at least' if or_equal else 'above'} {above:g}"
+    says = "a finite number"
+    says += "" if above == float("-inf") else f" {'of at least' if or_equal else 'above'} {above:g}"
     says += "" if below == float("inf") else f" and below {below:g}"
     return Constraint(accepts, says + (", or None" if or_none else ""))
 

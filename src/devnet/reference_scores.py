@@ -1,13 +1,16 @@
 """Where the reference comes from: mean and standard deviation of the scores of normal rows."""
 
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from devnet.arrays import Array
+from devnet.parameters import number, whole_number
+
+_CONSTRAINTS = {"mean": number(), "std": number(0), "n_scores": whole_number(2)}
 
 
 class Reference(NamedTuple):
@@ -49,18 +52,12 @@ class GaussianPrior:
     n_scores: int = 5000
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.mean) and isfinite(self.std) and self.std > 0):
-            raise ValueError(
-                f"GaussianPrior(mean={self.mean!r}, std={self.std!r}): both must be finite and "
-                "std greater than 0; the paper uses mean=0, std=1."
-            )
-        if isinstance(self.n_scores, bool) or self.n_scores != int(self.n_scores):
-            raise ValueError(f"GaussianPrior(n_scores={self.n_scores!r}): give a whole number.")
-        if self.n_scores < 2:
-            raise ValueError(
-                f"GaussianPrior(n_scores={self.n_scores!r}): a standard deviation needs at least 2 "
-                "scores; the paper uses 5000."
-            )
+        for name, constraint in _CONSTRAINTS.items():
+            if not constraint.accepts(getattr(self, name)):
+                raise ValueError(
+                    f"GaussianPrior({name}={getattr(self, name)!r}) is not possible: {name} must "
+                    f"be {constraint.says}; the paper uses mean 0, std 1 and 5000 scores."
+                )
 
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Reference:
         """Draw float32 references of this shape without drawing the scores behind them.

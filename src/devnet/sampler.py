@@ -16,7 +16,7 @@ class Batch(NamedTuple):
     """One step's rows for each of m members.
 
     A labelled anomaly that is drawn several times stands once, with its multiplicity as weight:
-    256 draws from 30 anomalies are 30 rows to compute, and the loss is the same to the bit.
+    256 draws from 30 anomalies are 30 rows to compute, and the loss is the same.
     """
 
     step: int

@@ -89,7 +89,7 @@ class ScoringNetwork:
                 kernel[member] = generator.uniform(-limit, limit, (fan_in, fan_out))
         first = None
         if sparse:
-            is_hidden = len(sizes) > 2 or not output_unit
+            is_hidden = is_first_hidden(sizes, output_unit)
             first = SparseKernel.empty(len(generators), sizes[0], sizes[1], is_penalised=is_hidden)
         return cls(sizes, parameters, output_unit=output_unit, first_kernel=first)
 
@@ -197,6 +197,11 @@ class ScoringNetwork:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._prepare()
+
+
+def is_first_hidden(sizes: tuple[int, ...], output_unit: bool) -> bool:
+    """Whether the first layer is a hidden one, not the output unit itself."""
+    return len(sizes) > 2 or not output_unit
 
 
 def parameter_count(sizes: tuple[int, ...], *, sparse: bool) -> int:

@@ -6,6 +6,7 @@ weighs nothing. Everything here stays in main memory, wherever the other layers 
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -53,8 +54,6 @@ class SparseKernel:
         self.n_columns = n_columns
         self.is_penalised = is_penalised
         self._unborn: list[_Unborn] = []
-        self._position = np.full(n_columns, -1, dtype=np.int32)
-        self._position[columns] = np.arange(len(columns), dtype=np.int32)
         self._compactor: _Compactor | None = None  # there while training
 
     @classmethod
@@ -78,6 +77,11 @@ class SparseKernel:
         started._compactor = _Compactor(len(known))
         started._unborn = [_Unborn(is_new.copy(), limit, generator) for generator in generators]
         return started
+
+    def expected_square(self) -> float:
+        """Sum of squares that a kernel row is drawn with, in the mean."""
+        h = int(self.kernel.shape[2])
+        return 2 * h / (self.n_columns + h)
 
     def end_training(self) -> None:
         """From here on an untouched column keeps its weight of zero."""
@@ -110,6 +114,13 @@ class SparseKernel:
             ColumnGradient(part.touched, part.weights, part.rows.T @ member)
             for part, member in zip(local, to_numpy(slope), strict=True)
         ]
+
+    @cached_property
+    def _position(self) -> np.ndarray:
+        """Row of the kernel for each column, -1 for one that is not known."""
+        position = np.full(self.n_columns, -1, dtype=np.int32)
+        position[self.columns] = np.arange(len(self.columns), dtype=np.int32)
+        return position
 
     def _known(self, rows: sp.csr_array) -> sp.csr_array:
         """The rows over the known columns alone, (b, c)."""

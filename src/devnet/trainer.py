@@ -79,6 +79,11 @@ def train(
         if not (keep_interrupted and history):
             raise
         logger.warning("interrupted after %d of %d epochs", len(history), n_epochs)
+    if not all(kept.epoch):
+        raise ValueError(
+            "training reached no finite loss; scale the columns of X to similar ranges, for "
+            "example with sklearn.preprocessing.MinMaxScaler(), or lower learning_rate and margin."
+        )
     kept.restore()
     return Training(history, kept.epoch)
 
@@ -116,7 +121,8 @@ class _Kept:
         self.epoch = [0] * len(network.parameters)
 
     def consider(self, loss: np.ndarray, epoch: int, *, always: bool) -> None:
-        for member in np.flatnonzero(always | (loss < self._loss)).tolist():
+        better = np.isfinite(loss) & (always | (loss < self._loss))
+        for member in np.flatnonzero(better).tolist():
             self._loss[member] = loss[member]
             self._parameters[member] = self._network.parameters[member]
             self.epoch[member] = epoch

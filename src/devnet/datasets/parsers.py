@@ -1,0 +1,162 @@
+"""The file formats in which the paper's data sets are published."""
+
+import csv
+import gzip
+import io
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import load_svmlight_file
+
+from devnet.datasets.preparation import categories, min_max, numbers, side_by_side
+
+NEWS20_ANOMALIES = 0.05  # share after the smaller class is thinned out
+CENSUS_CONTINUOUS = (0, 5, 16, 17, 18, 30, 39)
+CENSUS_WEIGHT = 24  # how many people a record stands for: not a property of the person
+CENSUS_NAMES = """age|class of worker|industry code|occupation code|education|wage per hour|
+enrolled in edu inst last wk|marital status|major industry code|major occupation code|race|
+hispanic origin|sex|member of a labor union|reason for unemployment|
+full or part time employment stat|capital gains|capital losses|dividends from stocks|
+tax filer status|region of previous residence|state of previous residence|
+detailed household and family stat|detailed household summary|instance weight|
+migration code-change in msa|migration code-change in reg|migration code-move within reg|
+live in this house 1 year ago|migration prev res in sunbelt|num persons worked for employer|
+family members under 18|country of birth father|country of birth mother|country of birth self|
+citizenship|own business or self employed|fill inc questionnaire for veteran's admin|
+veterans benefits|weeks worked in year|year""".replace("\n", "").split("|")
+
+
+class Table(NamedTuple):
+    """What a parser finds."""
+
+    rows: Any  # (n, d) float32 array or CSR matrix
+    is_anomaly: np.ndarray  # (n,) bool
+    names: list[str]  # of the columns; empty where there are none
+
+
+def labelled_csv(path: Path) -> Table:
+    """Numbers with a header line and a last column `class`: .csv, or in a .tar.xz archive."""
+    with _open_text(path) as file:
+        names = next(csv.reader([file.readline()]))
+        values = np.loadtxt(file, delimiter=",", dtype=np.float32)
+    return Table(np.ascontiguousarray(values[:, :-1]), values[:, -1] == 1, names[:-1])
+
+
+def matrix_npz(path: Path) -> Table:
+    """Arrays `X` and `y` in an .npz file, and `feature_names` where there are any."""
+    with np.load(path, allow_pickle=False) as file:
+        names = file["feature_names"].tolist() if "feature_names" in file.files else []
+        return Table(file["X"].astype(np.float32, copy=False), file["y"] == 1, names)
+
+
+def raw_matrix_npz(path: Path) -> Table:
+    """As `matrix_npz`, for columns that are still to be scaled to [0, 1]."""
+    table = matrix_npz(path)
+    return table._replace(rows=min_max(table.rows))
+
+
+def csr_npz(rows: Path, labels: Path) -> Table:
+    """A CSR matrix saved by SciPy, and its labels."""
+    matrix = sp.csr_matrix(sp.load_npz(rows), dtype=np.float32)
+    return Table(matrix, np.load(labels, allow_pickle=False) == 1, [])
+
+
+def credit_card_csv(path: Path) -> Table:
+    """The credit card transactions of ULB: V1 to V28 and Amount, scaled; Class 1 is a fraud."""
+    with _open_text(path) as file:
+        names = next(csv.reader([file.readline()]))
+        values = np.loadtxt((line.replace('"', "") for line in file), delimiter=",")
+    columns = [place for place, name in enumerate(names) if name not in ("Time", "Class")]
+    is_anomaly = values[:, names.index("Class")] == 1
+    return Table(min_max(values[:, columns]), is_anomaly, [names[place] for place in columns])
+
+
+def bank_marketing_csv(path: Path) -> Table:
+    """UCI bank marketing, separated by semicolons; `y` is yes for a successful campaign."""
+    with _open_text(path) as file:
+        records = list(csv.reader(file, delimiter=";"))
+    names, columns = records[0], list(zip(*records[1:], strict=True))
+    parts = []
+    for name, texts in zip(names[:-1], columns[:-1], strict=True):
+        encode = numbers if _is_number(texts[0]) else categories
+        parts.append(encode(name, list(texts)))
+    table = side_by_side(parts)
+    return Table(min_max(table.values), np.array(columns[-1]) == "yes", table.names)
+
+
+def census(data: Path, test: Path) -> Table:
+    """UCI census-income: 7 continuous columns scaled, 33 nominal ones one-hot, `?` all zeros."""
+    records = [record for path in (data, test) for record in _census_records(path)]
+    columns = list(zip(*records, strict=True))
+    nominal = [
+        place
+        for place in range(len(CENSUS_NAMES))
+        if place not in CENSUS_CONTINUOUS and place != CENSUS_WEIGHT
+    ]
+    parts = [numbers(CENSUS_NAMES[place], list(columns[place])) for place in CENSUS_CONTINUOUS]
+    parts += [
+        categories(CENSUS_NAMES[place], list(columns[place]), drop_one_of_two=True)
+        for place in nominal
+    ]
+    table = side_by_side(parts)
+    is_anomaly = np.array([label.startswith("50000+") for label in columns[-1]])
+    return Table(min_max(table.values), is_anomaly, table.names)
+
+
+def svmlight_days(*paths: Path) -> Table:
+    """Days of the URL collection, one svmlight file each; label +1 is a malicious URL."""
+    days = [load_svmlight_file(str(path), dtype=np.float32, n_features=None) for path in paths]
+    width = max(rows.shape[1] for rows, _ in days)
+    for rows, _ in days:
+        rows.resize(rows.shape[0], width)
+    labels = np.concatenate([y for _, y in days])
+    return Table(sp.vstack([rows for rows, _ in days], format="csr"), labels == 1, [])
+
+
+def news20_svmlight(path: Path) -> Table:
+    """LIBSVM's news20.binary with the smaller class thinned out to 5%, always to the same rows."""
+    rows, labels = load_svmlight_file(str(path), dtype=np.float32)
+    is_anomaly = labels == (1 if (labels == 1).sum() < (labels != 1).sum() else -1)
+    normal, anomalies = np.flatnonzero(~is_anomaly), np.flatnonzero(is_anomaly)
+    size = round(len(normal) * NEWS20_ANOMALIES / (1 - NEWS20_ANOMALIES))
+    kept = np.random.default_rng(0).choice(anomalies, min(size, len(anomalies)), replace=False)
+    chosen = np.sort(np.concatenate([normal, kept]))
+    return Table(rows[chosen], is_anomaly[chosen], [])
+
+
+@contextmanager
+def _open_text(path: Path) -> Iterator[TextIO]:
+    """Read text from a plain file, a .gz file, or the only .csv of a .tar.xz archive."""
+    if path.name.endswith(".gz"):
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            yield file
+    elif ".tar" in path.name:
+        with tarfile.open(path) as archive:
+            member = next(m for m in archive if m.isfile() and m.name.endswith(".csv"))
+            content = archive.extractfile(member)
+            assert content is not None  # it is a file
+            with io.TextIOWrapper(content, encoding="utf-8") as file:
+                yield file
+    else:
+        with path.open(encoding="utf-8") as file:
+            yield file
+
+
+def _census_records(path: Path) -> Iterator[list[str]]:
+    with _open_text(path) as file:
+        for line in file:
+            if line.strip():
+                yield [text.strip() for text in line.split(",")]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
