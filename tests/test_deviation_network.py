@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from devnet import DevNet, GaussianPrior, network_detector
+from devnet.arrays import place_on
 
 
 def quick(**parameters):
@@ -203,6 +204,25 @@ def test_a_column_never_seen_in_training_weighs_zero():
     changed = rows.tolil()
     changed[:, 4500] = 100
     np.testing.assert_array_equal(model.anomaly_score(changed.tocsr()), model.anomaly_score(rows))
+
+
+@pytest.mark.parametrize(
+    "variant", [{}, {"hidden": (6, 4)}, {"end_to_end": False}, {"n_members": 3}]
+)
+@pytest.mark.parametrize("wide", [False, True])
+def test_the_engine_is_the_same_on_torch_arrays(variant, wide, monkeypatch):
+    """What runs on CUDA, here on torch's CPU."""
+    rows, y = wide_task(0)[:2] if wide else make_task(0)[:2]
+    expected = quick(**variant).fit(rows, y)
+    # As on CUDA, torch computes, and the fitted network comes back to NumPy.
+    monkeypatch.setattr(
+        DevNet, "_place", lambda self, device: place_on("cpu", with_torch=device != "cpu")
+    )
+    found = quick(**variant).fit(rows, y)
+    assert found.best_epoch_ == expected.best_epoch_
+    np.testing.assert_allclose(
+        found.anomaly_score(rows), expected.anomaly_score(rows), rtol=1e-3, atol=1e-4
+    )
 
 
 # Members, going on, seeds
