@@ -61,15 +61,21 @@ def test_whole_training_equals_a_plain_autograd_loop(seed):
     np.testing.assert_allclose(found, losses, rtol=1e-4)
 
 
-def test_the_epoch_of_lowest_loss_is_kept(seed):
+def test_the_epoch_of_lowest_loss_is_kept_for_each_member(seed):
     rows, y, _ = make_task(seed)
-    settings = {"n_epochs": 12, "n_batches": 3, "learning_rate": 0.2, "random_state": seed}
+    settings = {
+        "n_epochs": 12,
+        "n_batches": 3,
+        "learning_rate": 0.2,
+        "n_members": 5,
+        "random_state": seed,
+    }
     best = DevNet(**settings).fit(rows, y)
-    losses = [record["loss"] for record in best.history_]
-    assert best.best_epoch_ == [int(np.argmin(losses)) + 1]
-    assert best.best_epoch_ != [12]
+    losses = np.array([record["member_loss"] for record in best.history_])  # (epochs, m)
+    assert best.best_epoch_ == (losses.argmin(0) + 1).tolist()
+    assert best.best_epoch_ != [12] * 5
     last = DevNet(**settings, keep_best=False).fit(rows, y)
-    assert last.best_epoch_ == [12]
+    assert last.best_epoch_ == [12] * 5
     assert not np.array_equal(last.anomaly_score(rows), best.anomaly_score(rows))
 
 

@@ -106,7 +106,8 @@ def _refuse_other_than_two_values(present: np.ndarray, known: np.ndarray) -> Non
     if kind.startswith("continuous"):
         raise ValueError(
             f"Unknown label type: {kind}. y has {len(present)} different values, for example "
-            f"{present[0]!r} and {present[1]!r}; use 1 for a labelled anomaly and 0 otherwise."
+            f"{_plain(present[0])!r} and {_plain(present[1])!r}; use 1 for a labelled anomaly and "
+            "0 otherwise."
         )
     shown = ", ".join(repr(value) for value in present[:4].tolist())
     raise ValueError(

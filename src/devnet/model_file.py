@@ -62,6 +62,8 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except FileNotFoundError:
+        if path.parent.is_dir():
+            raise
         raise FileNotFoundError(
             f"the folder {path.parent} does not exist; create it before saving {path.name} there."
         ) from None
