@@ -16,7 +16,7 @@ help:  ## say what can be made
 	@touch $@
 
 demo: .venv/installed  ## set up, train on a real data set and show what was found
-	@$(BIN)/python -m devnet.cli.demo
+	@$(BIN)/devnet demo
 
 test: .venv/installed  ## set up and run all tests
 	$(BIN)/python -m pytest -q

@@ -39,7 +39,7 @@ def test_every_file_named_in_the_documents_exists(document):
 
 def test_the_demo_finds_the_anomalies():
     done = subprocess.run(
-        [sys.executable, "-m", "devnet.cli.demo"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "devnet.cli", "demo"], capture_output=True, text=True, check=True
     )
     assert done.stderr == ""
     auc_pr = float(re.search(r"AUC-PR +([\d.]+)", done.stdout).group(1))

@@ -1,8 +1,9 @@
-"""The main job on a data set that comes with scikit-learn: `python -m devnet.cli.demo`."""
+"""`devnet demo`: the main job on a data set that comes with scikit-learn."""
 
 import time
 from typing import NamedTuple
 
+import click
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -45,8 +46,9 @@ def make_task() -> Task:
     )
 
 
-def main() -> None:
-    """Train, score rows that were not seen, and print what was found."""
+@click.command()
+def demo() -> None:
+    """Train on real biopsies, score unseen ones and show what was found."""
     task = make_task()
     model = make_pipeline(MinMaxScaler(), DevNet(device="cpu", random_state=SEED))
     start = time.perf_counter()
@@ -81,7 +83,3 @@ Alerts: scores above {detector.threshold_:.3f}, which 5% of normal rows exceed i
         print(f"  ... and {len(alerts) - N_SHOWN} more")
     found = int(task.is_anomaly[alerts].sum())
     print(f"{len(alerts)} alerts, {found} of them are among the {n_anomalies} anomalies.")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,5 @@
+"""`python -m devnet.cli`, for where the command is not on the path."""
+
+from devnet.cli.main import main
+
+main(prog_name="devnet")
