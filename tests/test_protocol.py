@@ -1,5 +1,7 @@
 """The protocol keeps training and test rows apart and gives what it promises."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -64,11 +66,74 @@ def test_missing_contamination_is_made_by_swapping(make):
         assert (parents - 1 < 12).all()
 
 
-def test_impossible_requests_get_a_sentence():
-    rows, is_anomaly = distinct_rows(100), np.arange(100) < 10
-    with pytest.raises(
-        ValueError, match="30 labelled anomalies are asked for, but only 8 of the 10"
-    ):
-        make_task(rows, is_anomaly, seed=0)
-    with pytest.raises(ValueError, match=r"contamination=1.5"):
-        make_task(rows, is_anomaly, seed=0, n_labelled=2, contamination=1.5)
+def test_swapped_sparse_columns_follow_the_law_of_dense_ones():
+    d, filled = 1000, 40
+    rows = np.zeros((400, d), dtype=np.float32)
+    rows[:, :filled] = distinct_rows(400, filled) + 1
+    is_anomaly = np.arange(400) < 30
+    given = {}
+    for make in (np.asarray, sp.csr_matrix):
+        task = make_task(make(rows), is_anomaly, seed=1, n_labelled=20, contamination=0.8)
+        made = task.train[-1000:]
+        made = made.toarray() if sp.issparse(made) else made
+        main = np.floor(np.median(made[:, :filled], axis=1))[:, None]
+        given[make] = (np.floor(made[:, :filled]) != main).sum(1)
+    # 50 of 1,000 columns are swapped, so 2 of 40 in the mean, with variance 2 * .95 * .96
+    for counts in given.values():
+        assert abs(counts.mean() - 2) < 0.2
+        assert abs(counts.var() - 1.83) < 0.4
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
+def test_the_script_s_protocol_leaks_test_anomalies_and_reuses_one_split(make):
+    rows, is_anomaly = distinct_rows(400) + 1, np.arange(400) < 60
+    one, other = (
+        make_task(
+            make(rows), is_anomaly, seed=seed, n_labelled=5, contamination=0.3, protocol="script"
+        )
+        for seed in (0, 1)
+    )
+    np.testing.assert_array_equal(one.origin, other.origin)
+    assert numbers_of(one.train[one.y == 1]) != numbers_of(other.train[other.y == 1])
+    assert numbers_of(one.train) & numbers_of(one.test)  # which the paper's own must never do
+    assert not numbers_of(one.train[one.y == 1]) & numbers_of(one.test)
+
+
+def test_labels_are_drawn_from_the_anomalies_that_may_be_labelled():
+    rows, is_anomaly = distinct_rows(400), np.arange(400) < 60
+    may_be_labelled = np.arange(400) < 20
+    task = make_task(rows, is_anomaly, seed=0, n_labelled=10, may_be_labelled=may_be_labelled)
+    assert max(numbers_of(task.train[task.y == 1])) < 20
+
+
+def test_origin_tells_which_rows_are_tested():
+    rows, is_anomaly = distinct_rows(300), np.arange(300) < 60
+    task = make_task(rows, is_anomaly, seed=0)
+    np.testing.assert_array_equal(task.test, rows[task.origin])
+    np.testing.assert_array_equal(task.is_anomaly, is_anomaly[task.origin])
+
+
+def test_a_task_is_one_copy_of_the_set():
+    rows, is_anomaly = np.zeros((20_000, 100), np.float32), np.arange(20_000) < 1000
+    tracemalloc.start()
+    task = make_task(rows, is_anomaly, seed=0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert task.train.nbytes + task.test.nbytes <= rows.nbytes
+    assert peak < 1.2 * rows.nbytes
+
+
+@pytest.mark.parametrize(
+    ("n_anomalies", "request_", "sentence"),
+    [
+        (10, {}, "30 labelled anomalies are asked for, but only 8 that may be labelled"),
+        (10, {"n_labelled": 2, "contamination": 1.5}, "contamination=1.5"),
+        (10, {"n_labelled": 0}, "n_labelled=0: at least one"),
+        (10, {"n_labelled": 2, "protocol": "scripts"}, "protocol='scripts' is neither"),
+        (1, {"n_labelled": 1}, "the set has 1 anomalies among 100 rows"),
+    ],
+)
+def test_impossible_requests_get_a_sentence(n_anomalies, request_, sentence):
+    rows, is_anomaly = distinct_rows(100), np.arange(100) < n_anomalies
+    with pytest.raises(ValueError, match=sentence):
+        make_task(rows, is_anomaly, seed=0, **request_)

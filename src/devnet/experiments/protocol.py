@@ -1,7 +1,8 @@
 """The paper's protocol (section 5.5): from a labelled data set to a task with few labels.
 
 No test row, nor a copy of one, ever enters training: the labelled anomalies and the contamination
-are both drawn from the training anomalies of this run's own split.
+are both drawn from the training anomalies of this run's own split. The authors' published script
+does it otherwise, see `make_task`.
 """
 
 from typing import Any, NamedTuple
@@ -11,6 +12,8 @@ import scipy.sparse as sp
 
 TEST_SHARE = 0.2
 SWAPPED_SHARE = 0.05  # of the columns, where contamination has to be made
+SCRIPT_SPLIT = 42  # the seed of the only split that the authors' script knows
+PROTOCOLS = ("paper", "script")
 
 
 class Task(NamedTuple):
@@ -20,6 +23,7 @@ class Task(NamedTuple):
     y: np.ndarray  # (n,) 1 for a labelled anomaly, 0 for an unlabelled row
     test: Any  # (t, d)
     is_anomaly: np.ndarray  # (t,) truth of the test rows
+    origin: np.ndarray  # (t,) which rows of the data set the test rows are
 
 
 def make_task(
@@ -29,6 +33,8 @@ def make_task(
     seed: int,
     n_labelled: int = 30,
     contamination: float = 0.02,
+    protocol: str = "paper",
+    may_be_labelled: np.ndarray | None = None,
 ) -> Task:
     """Draw one run.
 
@@ -43,28 +49,77 @@ def make_task(
     contamination : float, default=0.02
         Share of anomalies among the unlabelled rows. Where the training anomalies do not suffice,
         the missing ones are made of pairs of them, by swapping 5% of the columns.
+    protocol : "paper" or "script", default="paper"
+        "script" is what the authors' published script does, for comparison only: every run has the
+        same split, and all contamination is made by swapping from *all* anomalies. Test anomalies
+        leak into training that way, all but 5% of their columns.
+    may_be_labelled : bool array of shape (n,), optional
+        Anomalies that labels may be drawn from; by default all of them.
+
+    Returns
+    -------
+    task : Task
+        Its training and test rows together are one copy of the data set.
     """
+    _check(is_anomaly, n_labelled, contamination, protocol)
+    generator = np.random.default_rng(seed)
+    splitter = generator if protocol == "paper" else np.random.default_rng(SCRIPT_SPLIT)
+    normal, normal_test = _split(np.flatnonzero(~is_anomaly), splitter)
+    anomalies, anomalies_test = _split(np.flatnonzero(is_anomaly), splitter)
+    if protocol == "script":
+        anomalies = generator.permutation(anomalies)
+    labelled, spare = _choose(anomalies, n_labelled, may_be_labelled)
+    n_hidden = round(len(normal) * contamination / (1 - contamination))
+    if protocol == "paper":
+        hidden, parents = spare[:n_hidden], anomalies
+    else:
+        hidden, parents = spare[:0], np.flatnonzero(is_anomaly)
+    made = _swapped(rows[parents], n_hidden - len(hidden), generator)
+    train = _gather(rows, np.concatenate([labelled, normal, hidden]), made)
+    y = (np.arange(train.shape[0]) < n_labelled).astype(int)
+    origin = np.concatenate([normal_test, anomalies_test])
+    return Task(train, y, rows[origin], is_anomaly[origin], origin)
+
+
+def _check(is_anomaly: np.ndarray, n_labelled: int, contamination: float, protocol: str) -> None:
     if not 0 <= contamination < 1:
         raise ValueError(f"contamination={contamination} is not a share from 0 to below 1.")
-    generator = np.random.default_rng(seed)
-    normal, normal_test = _split(np.flatnonzero(~is_anomaly), generator)
-    anomalies, anomalies_test = _split(np.flatnonzero(is_anomaly), generator)
-    if len(anomalies) < max(2, n_labelled):
+    if n_labelled < 1:
+        raise ValueError(f"n_labelled={n_labelled}: at least one anomaly has to be labelled.")
+    if protocol not in PROTOCOLS:
+        raise ValueError(f"protocol={protocol!r} is neither 'paper' nor 'script'.")
+    n_anomalies = int(is_anomaly.sum())
+    if n_anomalies < 3:
         raise ValueError(
-            f"{n_labelled} labelled anomalies are asked for, but only {len(anomalies)} of the "
-            f"{int(is_anomaly.sum())} anomalies fall into training; ask for fewer, and for a set "
-            "with at least 3 anomalies."
+            f"the set has {n_anomalies} anomalies among {len(is_anomaly)} rows; at least 3 are "
+            "needed: 2 to train with and 1 to test."
         )
-    labelled, spare = anomalies[:n_labelled], anomalies[n_labelled:]
-    n_hidden = round(len(normal) * contamination / (1 - contamination))
-    hidden = spare[:n_hidden]
-    parts = [rows[labelled], rows[normal], rows[hidden]]
-    if n_hidden > len(hidden):
-        parts.append(_swapped(rows[anomalies], n_hidden - len(hidden), generator))
-    train = sp.vstack(parts, format="csr") if sp.issparse(rows) else np.concatenate(parts)
-    test = np.concatenate([normal_test, anomalies_test])
-    y = (np.arange(train.shape[0]) < n_labelled).astype(int)
-    return Task(train, y, rows[test], is_anomaly[test])
+
+
+def _choose(
+    anomalies: np.ndarray, n_labelled: int, may_be_labelled: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The labelled ones of the training anomalies, and the others."""
+    is_candidate = np.full(len(anomalies), True)
+    if may_be_labelled is not None:
+        is_candidate = may_be_labelled[anomalies]
+    if is_candidate.sum() < n_labelled:
+        raise ValueError(
+            f"{n_labelled} labelled anomalies are asked for, but only {int(is_candidate.sum())} "
+            "that may be labelled fall into training; ask for fewer."
+        )
+    is_labelled = is_candidate & (np.cumsum(is_candidate) <= n_labelled)
+    return anomalies[is_labelled], anomalies[~is_labelled]
+
+
+def _gather(rows: Any, indices: np.ndarray, made: Any) -> Any:
+    """The rows at the indices and, below them, the made ones; not a copy more than needed."""
+    if sp.issparse(rows):
+        return sp.vstack([rows[indices], made], format="csr") if made.shape[0] else rows[indices]
+    gathered = np.empty((len(indices) + len(made), rows.shape[1]), rows.dtype)
+    np.take(rows, indices, axis=0, out=gathered[: len(indices)], mode="clip")
+    gathered[len(indices) :] = made
+    return gathered
 
 
 def _split(indices: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -80,18 +135,34 @@ def _swapped(anomalies: Any, size: int, generator: np.random.Generator) -> Any:
     first = generator.integers(n, size=size)
     second = (first + generator.integers(1, n, size=size)) % n  # another one
     n_swapped = max(1, round(SWAPPED_SHARE * d))
-    if not sp.issparse(anomalies):
-        made = anomalies[first].copy()
-        for row, other in zip(made, second, strict=True):
-            columns = generator.choice(d, n_swapped, replace=False)
-            row[columns] = anomalies[other, columns]
-        return made
-    made = []
-    for one, other in zip(first, second, strict=True):
-        taken = np.zeros(d, dtype=bool)
-        taken[generator.choice(d, n_swapped, replace=False)] = True
-        pair = sp.vstack([anomalies[[one]], anomalies[[other]]]).tocoo()
-        keep = np.where(pair.row == 1, taken[pair.col], ~taken[pair.col])
-        place = (np.zeros(keep.sum(), dtype=int), pair.col[keep])
-        made.append(sp.csr_matrix((pair.data[keep], place), shape=(1, d), dtype=anomalies.dtype))
-    return sp.vstack(made)
+    pairs = zip(first, second, strict=True)
+    if sp.issparse(anomalies):
+        made = [_swap_sparse(anomalies, *pair, n_swapped, generator) for pair in pairs]
+        return sp.vstack(made) if made else anomalies[:0]
+    made = anomalies[first]
+    for row, other in zip(made, second, strict=True):
+        columns = generator.choice(d, n_swapped, replace=False)
+        row[columns] = anomalies[other, columns]
+    return made
+
+
+def _swap_sparse(
+    anomalies: Any, one: int, other: int, n_swapped: int, generator: np.random.Generator
+) -> Any:
+    """One made row; of the swapped columns only those are drawn in which either parent has a value.
+
+    How many of them there are among the `n_swapped` of all d columns is hypergeometric, so the
+    law is that of drawing from millions of columns.
+    """
+    d = anomalies.shape[1]
+    parents = [anomalies[[one]], anomalies[[other]]]
+    filled = np.union1d(*(parent.indices for parent in parents))
+    size = generator.hypergeometric(len(filled), d - len(filled), n_swapped)
+    taken = generator.choice(filled, size, replace=False)
+    columns, values = [], []
+    for parent, is_giver in zip(parents, (False, True), strict=True):
+        keep = np.isin(parent.indices, taken) == is_giver
+        columns.append(parent.indices[keep])
+        values.append(parent.data[keep])
+    place = (np.zeros(sum(map(len, columns)), dtype=int), np.concatenate(columns))
+    return sp.csr_matrix((np.concatenate(values), place), shape=(1, d), dtype=anomalies.dtype)
