@@ -11,6 +11,7 @@ except ImportError:  # pragma: no cover - an installation without extras
 
 VERBS = {
     "demo": "devnet.cli.demo",
+    "experiment": "devnet.cli.experiment",
 }
 
 

@@ -1,0 +1,187 @@
+"""`devnet experiment`: run the paper's experiments, show their tables, write the report."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from devnet.experiments.runner import Progress
+    from devnet.experiments.tables import Table
+
+FORMATS = ("text", "markdown", "csv", "json")
+
+
+@click.group()
+def experiment() -> None:
+    """Reproduce the paper's experiments."""
+
+
+def folders(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say where experiments and results are."""
+    command = click.option(
+        "--results",
+        type=click.Path(path_type=Path),
+        help="Folder of the results.  [default: results in the experiments' folder]",
+    )(command)
+    return click.option(
+        "--folder",
+        type=click.Path(path_type=Path),
+        default=Path("experiments"),
+        show_default=True,
+        help="Folder of the experiments, a TOML file each.",
+    )(command)
+
+
+@experiment.command("list")
+@folders
+def list_experiments(folder: Path, results: Path | None) -> None:
+    """Show the experiments and how many of their runs are done."""
+    from devnet.experiments.plan import experiment_names, read_experiment
+    from devnet.experiments.results import read_results
+
+    for name in experiment_names(folder):
+        one = read_experiment(name, folder)
+        planned = {run.key for run in one.plan()}
+        records = read_results(_results_path(name, folder, results))
+        done = planned & {record.run.key for record in records if not record.error}
+        click.echo(f"{name:<18} {len(done):>5} of {len(planned):>5} runs done   {one.question}")
+
+
+@experiment.command()
+@click.argument("name")
+@click.option("--datasets", multiple=True, help="Only these sets: --datasets thyroid,fraud.")
+@click.option("--methods", multiple=True, help="Only these methods.")
+@click.option("--runs", type=click.IntRange(min=1), help="Only the first seeds.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one a core]")
+@folders
+def run(
+    name: str,
+    datasets: tuple[str, ...],
+    methods: tuple[str, ...],
+    runs: int | None,
+    workers: int | None,
+    folder: Path,
+    results: Path | None,
+) -> None:
+    r"""Do the runs of experiment NAME that are missing.
+
+    Stopped at any moment and started again, it goes on where it was.
+
+    \b
+    devnet experiment run effectiveness
+    devnet experiment run effectiveness --datasets thyroid,campaign --runs 2
+    """
+    from devnet.experiments.plan import read_experiment
+    from devnet.experiments.runner import run_experiment
+
+    one = read_experiment(name, folder)
+    plan = one.plan(_split(datasets), _split(methods), runs)
+    path = _results_path(name, folder, results)
+    display = _Display(name)
+    try:
+        records = run_experiment(one, plan, path, n_workers=workers, on_progress=display)
+    except KeyboardInterrupt:
+        raise click.ClickException(
+            f"stopped. Finished runs are in {path}; the same command goes on from there."
+        ) from None
+    finally:
+        display.close()
+    failed = [record for record in records if record.error]
+    click.echo(f"{len(records) - len(failed)} of {len(plan)} runs are in {path}.")
+    for record in failed:
+        click.echo(f"failed: {record.method} on {record.dataset}, seed {record.seed}", err=True)
+        click.echo(f"  {record.error}", err=True)
+    if failed:
+        raise click.ClickException(f"{len(failed)} runs failed; the same command tries them again.")
+    click.echo(f"See them with: devnet experiment table {name}")
+
+
+@experiment.command()
+@click.argument("name")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@folders
+def table(name: str, form: str, folder: Path, results: Path | None) -> None:
+    """Show the results of experiment NAME beside the paper's."""
+    from devnet.experiments.plan import read_experiment
+    from devnet.experiments.results import read_results
+    from devnet.experiments.tables import tables
+
+    one = read_experiment(name, folder)
+    path = _results_path(name, folder, results)
+    made = tables(one, read_results(path))
+    if not made:
+        raise click.ClickException(
+            f"no finished runs in {path} yet; make some: devnet experiment run {name}"
+        )
+    _show(made, form)
+
+
+def _show(made: "list[Table]", form: str) -> None:
+    from devnet.cli import table_text
+
+    shown = getattr(table_text, form)(made)
+    if form == "text":
+        from rich.console import Console
+
+        Console(soft_wrap=False).print(shown)
+    else:
+        click.echo(shown)
+
+
+def _results_path(name: str, folder: Path, results: Path | None) -> Path:
+    return (results or folder / "results") / f"{name}.jsonl"
+
+
+def _split(names: tuple[str, ...]) -> list[str]:
+    """`--datasets a,b` and `--datasets a --datasets b` alike."""
+    return [part.strip() for name in names for part in name.split(",") if part.strip()]
+
+
+class _Display:
+    """A live bar with the estimated remaining time on a terminal, a line a run elsewhere."""
+
+    def __init__(self, name: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
+
+        self._console = Console(stderr=True)
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=self._console,
+        )
+        self._task = self._bar.add_task(name, total=None, left="")
+        if self._console.is_terminal:
+            self._bar.start()
+
+    def __call__(self, progress: "Progress") -> None:
+        left = (
+            ""
+            if progress.seconds_left is None
+            else f"about {_duration(progress.seconds_left)} left"
+        )
+        self._bar.update(self._task, completed=progress.n_done, total=progress.n_runs, left=left)
+        if progress.record and not self._console.is_terminal:
+            record = progress.record
+            outcome = record.error or ", ".join(
+                f"{name} {value:.3f}" for name, value in list(record.metrics.items())[:2]
+            )
+            click.echo(
+                f"{progress.n_done}/{progress.n_runs}  {record.dataset}, {record.method}, "
+                f"seed {record.seed}: {outcome}  ({left})",
+                err=True,
+            )
+
+    def close(self) -> None:
+        self._bar.stop()
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

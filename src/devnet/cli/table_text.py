@@ -1,0 +1,81 @@
+"""Tables as text for terminals, documents and other programs."""
+
+import csv as csv_module
+import io
+import json as json_module
+from typing import Any
+
+from devnet.experiments.tables import Cell, Table
+
+
+def text(tables: list[Table]) -> Any:
+    """For a terminal."""
+    from rich.console import Group
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    parts: list[Any] = []
+    for table in tables:
+        shown = RichTable(title=table.title, title_justify="left")
+        for place, name in enumerate(table.header):
+            shown.add_column(name, justify="right" if place else "left")
+        for row in table.rows:
+            shown.add_row(*(Text(cell.text, "bold" if cell.is_best else "") for cell in row))
+        parts += [shown, *(Text(note) for note in table.notes), Text("")]
+    return Group(*parts)
+
+
+def markdown(tables: list[Table]) -> str:
+    """For a document."""
+    return "\n\n".join(map(_markdown_table, tables))
+
+
+def _markdown_table(table: Table) -> str:
+    lines = [f"**{table.title}**", "", _markdown_row(table.header)]
+    lines.append(_markdown_row(["---"] * len(table.header)))
+    lines += [_markdown_row([_bold(cell) for cell in row]) for row in table.rows]
+    if table.notes:
+        lines += ["", *(f"- {note}" for note in table.notes)]
+    return "\n".join(lines)
+
+
+def _markdown_row(texts: list[str]) -> str:
+    return f"| {' | '.join(texts)} |"
+
+
+def _bold(cell: Cell) -> str:
+    return f"**{cell.text}**" if cell.is_best else cell.text
+
+
+def csv(tables: list[Table]) -> str:
+    """For a spreadsheet: one table below the other, each line starting with its title."""
+    file = io.StringIO()
+    writer = csv_module.writer(file, lineterminator="\n")
+    for table in tables:
+        writer.writerow(["table", *table.header])
+        writer.writerows([table.title, *(cell.text for cell in row)] for row in table.rows)
+    return file.getvalue().rstrip("\n")
+
+
+def json(tables: list[Table]) -> str:
+    """For a program: lists of records."""
+    made = [
+        {
+            "title": table.title,
+            "rows": [
+                dict(zip(_distinct(table.header), (cell.text for cell in row), strict=True))
+                for row in table.rows
+            ],
+            "notes": table.notes,
+        }
+        for table in tables
+    ]
+    return json_module.dumps(made, indent=2, ensure_ascii=False)
+
+
+def _distinct(header: list[str]) -> list[str]:
+    """`paper` after `DevNet` becomes `DevNet, paper`."""
+    return [
+        f"{header[place - 1]}, paper" if name == "paper" else name
+        for place, name in enumerate(header)
+    ]

@@ -1,0 +1,102 @@
+"""The runs of an experiment by cell of its tables, and the paper's figures beside them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from devnet.experiments.plan import Experiment
+from devnet.experiments.published import TABLE_1, TABLE_2
+from devnet.experiments.results import Record
+from devnet.experiments.statistics import Summary, summarise
+
+RANKING = ("AUC-ROC", "AUC-PR")
+TOLERANCE = 2  # standard deviations of ours beyond which a cell differs from the paper's
+
+
+class Cells:
+    """The finished runs of an experiment, by cell."""
+
+    def __init__(self, experiment: Experiment, records: Sequence[Record]) -> None:
+        self.experiment = experiment
+        self.records = [record for record in records if not record.error]
+        self.datasets = [
+            name for name in experiment.datasets if any(r.dataset == name for r in self.records)
+        ]
+        self.methods = [
+            name for name in experiment.methods if any(r.method == name for r in self.records)
+        ]
+
+    def values(
+        self, dataset: str, method: str, settings: dict[str, Any], metric: str
+    ) -> list[float]:
+        """One value a run, in the order of the seeds."""
+        chosen = sorted(
+            (r for r in self.records if (r.dataset, r.method) == (dataset, method)),
+            key=lambda record: record.seed,
+        )
+        return [
+            (record.metrics | record.seconds)[metric]
+            for record in chosen
+            if record.settings == settings
+        ]
+
+    def summary(
+        self, dataset: str, method: str, settings: dict[str, Any], metric: str
+    ) -> Summary | None:
+        """Mean and standard deviation over the runs, if there are any."""
+        values = self.values(dataset, method, settings, metric)
+        return summarise(values) if values else None
+
+    def mean(self, dataset: str, method: str, settings: dict[str, Any], metric: str) -> float:
+        """Mean over the runs; nan where there are none."""
+        found = self.summary(dataset, method, settings, metric)
+        return found.mean if found else float("nan")
+
+
+def published(experiment: Experiment, metric: str) -> dict[str, dict[str, float]]:
+    """The paper's figures, by data set and method; empty where it has none."""
+    if experiment.paper == "Table 1":
+        place = 2 * RANKING.index(metric)
+        return {
+            name: {method: figures[place] for method, figures in row.items()}
+            for name, row in TABLE_1.items()
+        }
+    if experiment.paper == "Table 2":
+        place = RANKING.index(metric)
+        return {
+            name: {method: figures[place] for method, figures in row.items()}
+            for name, row in TABLE_2.items()
+        }
+    return {}
+
+
+def differing_cells(cells: Cells, metric: str) -> list[str]:
+    """What differs from the paper by more than two of our standard deviations."""
+    (settings,) = cells.experiment.settings
+    theirs = published(cells.experiment, metric)
+    sentences = []
+    for dataset in cells.datasets:
+        for method in cells.methods:
+            paper = theirs.get(dataset, {}).get(method)
+            ours = cells.summary(dataset, method, settings, metric)
+            if paper is None or ours is None or not abs(ours.mean - paper) > TOLERANCE * ours.std:
+                continue
+            sentences.append(
+                f"{metric} of {method} on {dataset}: {ours.mean:.3f} ± {ours.std:.3f} "
+                f"against {paper:.3f}"
+            )
+    return sentences
+
+
+def varied_settings(experiment: Experiment) -> list[str]:
+    """The settings that take more than one value."""
+    return list(
+        dict.fromkeys(
+            name for part in experiment.grid for name, values in part.items() if len(values) > 1
+        )
+    )
+
+
+def in_words(setting: str) -> str:
+    """A setting as a reader calls it."""
+    words = {"n_labelled": "labelled anomalies", "n_rows": "rows", "n_columns": "columns"}
+    return words.get(setting, setting.replace("_", " "))

@@ -1,0 +1,154 @@
+"""What is measured in one run: a function of a detector, a data set, a seed and settings."""
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from devnet.datasets import Dataset
+from devnet.experiments.protocol import Task, make_task
+
+LEVELS = (0.8, 0.9, 0.95, 0.975, 0.99, 0.999)  # of confidence
+KINDS = ("all", "all but one")
+
+
+class Outcome(NamedTuple):
+    """What came out of a run."""
+
+    metrics: dict[str, float]
+    seconds: dict[str, float]
+
+
+def ranking(
+    detector: Any,
+    dataset: Dataset,
+    seed: int,
+    *,
+    n_labelled: int = 30,
+    contamination: float = 0.02,
+    protocol: str = "paper",
+) -> Outcome:
+    """How well the test rows are ranked."""
+    task = make_task(
+        dataset.rows,
+        dataset.is_anomaly,
+        seed=seed,
+        n_labelled=n_labelled,
+        contamination=contamination,
+        protocol=protocol,
+    )
+    scores, seconds = _fit_and_score(detector, task)
+    return Outcome(_auc(task.is_anomaly, scores), seconds)
+
+
+def significance(
+    detector: Any,
+    dataset: Dataset,
+    seed: int,
+    *,
+    n_labelled: int = 30,
+    contamination: float = 0.02,
+) -> Outcome:
+    """Shares of normal and of anomalous test rows beyond each quantile of the prior."""
+    task = make_task(
+        dataset.rows,
+        dataset.is_anomaly,
+        seed=seed,
+        n_labelled=n_labelled,
+        contamination=contamination,
+    )
+    _, seconds = _fit_and_score(detector, task)
+    p_values = detector.p_value(task.test)
+    metrics = {}
+    for level in LEVELS:
+        is_beyond = p_values < 1 - level
+        metrics[f"normal beyond {level}"] = float(is_beyond[~task.is_anomaly].mean())
+        metrics[f"anomalies beyond {level}"] = float(is_beyond[task.is_anomaly].mean())
+    return Outcome(metrics, seconds)
+
+
+def unknown_anomalies(
+    detector: Any,
+    dataset: Dataset,
+    seed: int,
+    *,
+    labelled_kinds: str = "all",
+    n_kinds: int = 3,
+    n_labelled: int = 30,
+    contamination: float = 0.02,
+) -> Outcome:
+    """How well a kind of anomalies is ranked that is never labelled, and the other kinds.
+
+    Kinds are the k-means clusters of the set's anomalies. Run `seed` looks at kind `seed` modulo
+    their number, and labels either "all" kinds or "all but one", this one. Both ways have the
+    same test rows. Contamination is of all kinds.
+    """
+    if labelled_kinds not in KINDS:
+        raise ValueError(f"labelled_kinds={labelled_kinds!r} is none of {', '.join(KINDS)}.")
+    kind = np.full(len(dataset.is_anomaly), -1)
+    anomalies = np.flatnonzero(dataset.is_anomaly)
+    clusters = KMeans(n_kinds, n_init=4, random_state=0).fit(dataset.rows[anomalies])
+    kind[anomalies] = clusters.labels_
+    is_looked_at = kind == seed % n_kinds
+    task = make_task(
+        dataset.rows,
+        dataset.is_anomaly,
+        seed=seed,
+        n_labelled=n_labelled,
+        contamination=contamination,
+        may_be_labelled=None if labelled_kinds == "all" else ~is_looked_at,
+    )
+    scores, seconds = _fit_and_score(detector, task)
+    metrics = {"share of anomalies": float(is_looked_at.sum() / len(anomalies))}
+    for name, chosen in (("this kind", is_looked_at), ("other kinds", ~is_looked_at)):
+        part = chosen[task.origin] | ~task.is_anomaly
+        auc = _auc(task.is_anomaly[part], scores[part])
+        metrics |= {f"{metric}, {name}": value for metric, value in auc.items()}
+    return Outcome(metrics, seconds)
+
+
+def runtime(
+    detector: Any, dataset: Dataset | None, seed: int, *, n_rows: int, n_columns: int
+) -> Outcome:
+    """Seconds on a Gaussian cloud with 2% shifted anomalies, 30 of them labelled.
+
+    As in the paper, the detector is trained on and tested with the same number of rows.
+    """
+    generator = np.random.default_rng(seed)
+    is_anomaly = np.arange(n_rows) < max(30, round(0.02 * n_rows))
+    train, test = (
+        generator.standard_normal((n_rows, n_columns), dtype=np.float32) for _ in range(2)
+    )
+    for rows in (train, test):
+        rows[is_anomaly] += np.float32(0.5)
+    y = (np.arange(n_rows) < 30).astype(int)
+    task = Task(train, y, test, is_anomaly, np.arange(n_rows))
+    scores, seconds = _fit_and_score(detector, task)
+    return Outcome(_auc(is_anomaly, scores), seconds)
+
+
+MEASURES: dict[str, Callable[..., Outcome]] = {
+    "ranking": ranking,
+    "significance": significance,
+    "unknown anomalies": unknown_anomalies,
+    "runtime": runtime,
+}
+
+
+def _fit_and_score(detector: Any, task: Task) -> tuple[np.ndarray, dict[str, float]]:
+    start = time.perf_counter()
+    detector.fit(task.train, task.y)
+    fitted = time.perf_counter()
+    scores = detector.anomaly_score(task.test)
+    scored = time.perf_counter()
+    return scores, {"fit": fitted - start, "score": scored - fitted}
+
+
+def _auc(is_anomaly: np.ndarray, scores: np.ndarray) -> dict[str, float]:
+    return {
+        "AUC-ROC": float(roc_auc_score(is_anomaly, scores)),
+        "AUC-PR": float(average_precision_score(is_anomaly, scores)),
+    }

@@ -1,0 +1,154 @@
+"""An experiment as a small TOML file, and the runs that it stands for."""
+
+import difflib
+import inspect
+import itertools
+import json
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from devnet.datasets.catalogue import DATASETS
+from devnet.experiments.measures import MEASURES
+from devnet.methods import METHODS
+
+SYNTHETIC = "synthetic"  # the data set of a measure that makes its own rows
+
+
+class Run(NamedTuple):
+    """What identifies a run."""
+
+    dataset: str
+    method: str
+    seed: int
+    settings: dict[str, Any]
+
+    @property
+    def key(self) -> str:
+        """The same text for the same run."""
+        return json.dumps(self, sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A file of the experiments' folder.
+
+    Each `grid` is a table of settings with lists of values; all combinations within one are run.
+    `methods` are names of `METHODS`, or a table: a name, and which method with which parameters.
+    `fewer` lists data sets and methods with fewer runs, and the reason.
+    """
+
+    name: str
+    title: str
+    question: str
+    measure: str
+    runs: int
+    grid: list[dict[str, list[Any]]]
+    datasets: list[str] = field(default_factory=lambda: list(DATASETS))
+    methods: dict[str, dict[str, Any]] = field(
+        default_factory=lambda: {name: {"method": name} for name in METHODS}
+    )
+    paper: str = ""  # where the paper has it
+    notes: list[str] = field(default_factory=list)
+    in_parallel: bool = True  # not where time is measured
+    fewer: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def settings(self) -> list[dict[str, Any]]:
+        """All combinations, in the order of the file."""
+        return [
+            dict(zip(part, values, strict=True))
+            for part in self.grid
+            for values in itertools.product(*part.values())
+        ]
+
+    def n_runs(self, dataset: str, method: str) -> int:
+        """How many runs the file asks for."""
+        caps: list[int] = [
+            part["runs"]
+            for part in self.fewer
+            if dataset in part["datasets"] and method in part.get("methods", self.methods)
+        ]
+        return min([self.runs, *caps])
+
+    def plan(
+        self,
+        datasets: Iterable[str] = (),
+        methods: Iterable[str] = (),
+        runs: int | None = None,
+    ) -> list[Run]:
+        """All runs, or those of some data sets and methods, or of the first seeds only."""
+        datasets = [known(name, self.datasets, "data set") for name in datasets] or self.datasets
+        methods = [known(name, self.methods, "method") for name in methods] or list(self.methods)
+        if runs is not None and runs < 1:
+            raise ValueError(f"runs={runs}: at least one run is needed.")
+        return [
+            Run(dataset, method, seed, settings)
+            for dataset in datasets
+            for settings in self.settings
+            for method in methods
+            for seed in range(min(runs or self.runs, self.n_runs(dataset, method)))
+        ]
+
+
+def known(name: str, names: Iterable[str], what: str) -> str:
+    """The name, if it is one of them; else a sentence with the nearest."""
+    names = list(names)
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.4)
+    hint = "".join(f" Did you mean {n!r}?" for n in names if n.lower() in near)
+    raise ValueError(f"unknown {what} {name!r}; known are {', '.join(names)}.{hint}")
+
+
+def experiment_names(folder: Path) -> list[str]:
+    """The experiments of a folder."""
+    names = sorted(path.stem for path in folder.glob("*.toml"))
+    if not names:
+        raise ValueError(
+            f"no experiments in {folder.resolve()}: looked for *.toml there. Go to a copy of the "
+            "repository, or name another folder with --folder."
+        )
+    return names
+
+
+def read_experiment(name: str, folder: Path) -> Experiment:
+    """Read `folder/name.toml` and check it."""
+    path = folder / f"{known(name, experiment_names(folder), 'experiment')}.toml"
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content["methods"] = _methods(content.get("methods", list(METHODS)))
+        experiment = Experiment(name=name, **content)
+        _check(experiment)
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        reason = str(error).replace("Experiment.__init__() ", "")
+        raise ValueError(f"{path} is not an experiment: {reason}") from error
+    return experiment
+
+
+def _methods(given: Any) -> dict[str, dict[str, Any]]:
+    if isinstance(given, dict):
+        return given
+    return {name: {"method": name} for name in given}
+
+
+def _check(experiment: Experiment) -> None:
+    known(experiment.measure, MEASURES, "measure")
+    for dataset in experiment.datasets:
+        known(dataset, [*DATASETS, SYNTHETIC], "data set")
+    for method in experiment.methods.values():
+        known(method["method"], METHODS, "method")
+    settings = [
+        parameter.name
+        for parameter in inspect.signature(MEASURES[experiment.measure]).parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
+    for part in experiment.grid:
+        for name, values in part.items():
+            known(name, settings, "setting")
+            if not isinstance(values, list):
+                raise ValueError(f"{name} = {values!r} in grid is not a list of values.")
+    if type(experiment.runs) is not int or experiment.runs < 1:
+        raise ValueError(f"runs = {experiment.runs!r} is not a number of runs.")

@@ -1,0 +1,162 @@
+"""Results as JSON lines, one a run: written as they come, never lost, read with care."""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from devnet import __version__
+from devnet.experiments.plan import Run
+from devnet.model_file import write_whole
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line: what ran, and what came out of it."""
+
+    dataset: str
+    method: str
+    seed: int
+    settings: dict[str, Any]
+    metrics: dict[str, float]
+    seconds: dict[str, float]
+    peak_memory_mb: float
+    error: str  # empty for a finished run
+    description: str  # of the data set, with what differs from the paper's
+    versions: dict[str, str]
+
+    @property
+    def run(self) -> Run:
+        """What ran."""
+        return Run(self.dataset, self.method, self.seed, self.settings)
+
+
+def read_results(path: Path) -> list[Record]:
+    """All finished or failed runs of a file; an unfinished last line is no run.
+
+    Where a run was tried again, its last record counts.
+    """
+    if not path.exists():
+        return []
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (UnicodeDecodeError, IsADirectoryError) as error:
+        raise ValueError(f"{path} is not a file of JSON lines: {error}") from error
+    records: dict[str, Record] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        record = _parse(line)
+        if record is not None:
+            records.pop(record.run.key, None)
+            records[record.run.key] = record
+        elif number < len(lines):  # a whole line
+            raise ValueError(
+                f"line {number} of {path} is not a run: {line[:60]!r}. Remove that line, or move "
+                "the file away; nothing was changed."
+            )
+    return list(records.values())
+
+
+def _parse(line: str) -> Record | None:
+    try:
+        record = Record(**json.loads(line))
+        record.versions["devnet"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return record
+
+
+class ResultsFile:
+    """A results file that this process alone adds to.
+
+    Parameters
+    ----------
+    path : Path
+        Made when the first run is added.
+
+    Raises
+    ------
+    ValueError
+        Where it cannot be written, belongs to another version, or another process has it.
+    """
+
+    records: list[Record]
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> Self:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._path.open("ab+")
+        except OSError as error:
+            raise ValueError(
+                f"results cannot be written to {self._path}: {error.strerror}. Name another folder "
+                "with --results."
+            ) from error
+        try:
+            self._lock()
+            self.records = read_results(self._path)
+            self._refuse_other_versions()
+            self._drop_unfinished_line()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, record: Record) -> None:
+        """Append a run; when this returns, it is on the disk."""
+        self._file.write(_line(record))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.records = [r for r in self.records if r.run.key != record.run.key] + [record]
+
+    def tidy(self, order: Iterable[Run]) -> None:
+        """Rewrite the file in this order, without superseded failures; unplanned runs come last."""
+        place = {run.key: number for number, run in enumerate(order)}
+        self.records.sort(key=lambda record: place.get(record.run.key, len(place)))
+        write_whole(self._path, b"".join(map(_line, self.records)))
+
+    def _lock(self) -> None:
+        if fcntl is None:  # pragma: no cover - Windows
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_current = os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
+        except OSError:
+            is_current = False
+        if not is_current:
+            raise ValueError(f"another process is adding to {self._path}; wait for it or stop it.")
+
+    def _refuse_other_versions(self) -> None:
+        others = {record.versions["devnet"] for record in self.records} - {__version__}
+        if others:
+            raise ValueError(
+                f"{self._path} holds runs of devnet {', '.join(sorted(others))}, and this is "
+                f"devnet {__version__}: they do not belong into one table. Move the file away, or "
+                "name another folder with --results."
+            )
+
+    def _drop_unfinished_line(self) -> None:
+        self._file.seek(0)
+        content = self._file.read()
+        whole, _, rest = content.rpartition(b"\n")
+        if rest and _parse(rest.decode(errors="replace")) is None:
+            self._file.truncate(len(whole) + 1 if whole else 0)
+        elif rest:
+            self._file.write(b"\n")
+
+
+def _line(record: Record) -> bytes:
+    return (json.dumps(asdict(record)) + "\n").encode()

@@ -1,0 +1,195 @@
+"""Runs what is missing of an experiment, in parallel, and records every run as it ends."""
+
+import os
+import platform
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from devnet import __version__
+from devnet.experiments.measures import MEASURES
+from devnet.experiments.memory import forget_peak_memory, peak_memory
+from devnet.experiments.plan import SYNTHETIC, Experiment, Run
+from devnet.experiments.results import Record, ResultsFile
+from devnet.experiments.shared_data import open_shared, share
+from devnet.experiments.workers import Answer, Workers
+from devnet.methods import METHODS
+
+
+class Progress(NamedTuple):
+    """Where an experiment stands."""
+
+    n_done: int
+    n_runs: int
+    seconds_left: float | None  # None as long as nothing tells
+    record: Record | None  # the run that just ended
+
+
+def run_experiment(
+    experiment: Experiment,
+    runs: list[Run],
+    results: Path,
+    *,
+    n_workers: int | None = None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> list[Record]:
+    """Do those of the runs that are not in the results file yet.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    runs : list of Run
+        Of its plan, all or some.
+    results : Path
+        Each run becomes a line of this file when it ends. Killed at any moment and called again,
+        only what is missing is done; failed runs are tried again.
+    n_workers : int, optional
+        Processes; by default one a core, or a single one where the experiment measures time.
+    on_progress : callable, optional
+        Told at the start and after each run.
+
+    Returns
+    -------
+    records : list of Record
+        Of all these runs, finished or failed.
+    """
+    if n_workers is None:
+        n_workers = (os.cpu_count() or 1) if experiment.in_parallel else 1
+    with ResultsFile(results) as file:
+        _Session(experiment, runs, file, on_progress).go(n_workers)
+        file.tidy(experiment.plan())
+        wanted = {run.key for run in runs}
+        return [record for record in file.records if record.run.key in wanted]
+
+
+class _Session:
+    """One call of `run_experiment`."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        runs: list[Run],
+        file: ResultsFile,
+        on_progress: Callable[[Progress], None],
+    ) -> None:
+        self._experiment = experiment
+        self._file = file
+        self._on_progress = on_progress
+        finished = {record.run.key for record in file.records if not record.error}
+        self._n_runs = len(runs)
+        self._missing = [run for run in runs if run.key not in finished]
+        self._n_done = self._n_runs - len(self._missing)
+        self._n_workers = 1
+        self._descriptions = {SYNTHETIC: "synthetic: made for each run."}
+
+    def go(self, n_workers: int) -> None:
+        self._n_workers = n_workers
+        self._tell(None)
+        if not self._missing:
+            return
+        to_share = deque(dict.fromkeys(run.dataset for run in self._missing))
+        ready: deque[Run] = deque()
+        with tempfile.TemporaryDirectory(prefix="devnet-") as folder, Workers(n_workers) as workers:
+            while self._missing:
+                while workers.n_free and (ready or to_share):
+                    if ready:
+                        run = ready.popleft()
+                        workers.start(run, perform, self._experiment, run, Path(folder))
+                    else:
+                        workers.start(to_share[0], prepare, to_share.popleft(), Path(folder))
+                for answer in workers.answers():
+                    ready.extend(self._take(answer))
+
+    def _take(self, answer: Answer) -> list[Run]:
+        """Record an ended run; of a data set that is there now, return the runs."""
+        if isinstance(answer.label, Run):
+            self._record(answer.label, answer)
+            return []
+        runs = [run for run in self._missing if run.dataset == answer.label]
+        if not answer.error:
+            self._descriptions[answer.label] = answer.result
+            return runs
+        for run in runs:
+            self._record(run, answer)
+        return []
+
+    def _record(self, run: Run, answer: Answer) -> None:
+        measured = answer.result or {"metrics": {}, "seconds": {}, "peak_memory_mb": 0.0}
+        record = Record(
+            **run._asdict(),
+            **measured,
+            error=answer.error,
+            description=self._descriptions.get(run.dataset, ""),
+            versions=versions(),
+        )
+        self._file.add(record)
+        self._missing.remove(run)
+        self._n_done += 1
+        self._tell(record)
+
+    def _tell(self, record: Record | None) -> None:
+        left = seconds_left(self._missing, self._file.records)
+        if left is not None:
+            left /= min(self._n_workers, max(1, len(self._missing)))
+        self._on_progress(Progress(self._n_done, self._n_runs, left, record))
+
+
+def seconds_left(missing: list[Run], records: list[Record]) -> float | None:
+    """Estimate by the runs that are most alike: same set and method, same set, any."""
+    if not missing:
+        return 0.0
+    known: dict[tuple[str, ...], list[float]] = {}
+    for record in records:
+        if "total" in record.seconds:
+            for alike in ((record.dataset, record.method), (record.dataset,), ()):
+                known.setdefault(alike, []).append(record.seconds["total"])
+    if not known:
+        return None
+    means = {alike: sum(seconds) / len(seconds) for alike, seconds in known.items()}
+    return sum(
+        means.get((run.dataset, run.method), means.get((run.dataset,), means[()]))
+        for run in missing
+    )
+
+
+def prepare(dataset: str, folder: Path) -> str:
+    """In a worker: make a data set ready for all of them; its description."""
+    if dataset == SYNTHETIC:
+        return "synthetic: made for each run."
+    share(dataset, folder)
+    return open_shared(dataset, folder).description
+
+
+def perform(experiment: Experiment, run: Run, folder: Path) -> dict[str, Any]:
+    """In a worker: one run; metrics, seconds and memory of its record."""
+    start = time.perf_counter()
+    forget_peak_memory()
+    parameters = dict(experiment.methods[run.method])
+    method = METHODS[parameters.pop("method")]
+    if "device" in method().get_params():
+        parameters.setdefault("device", "cpu")  # results must not depend on the machine's GPU
+    detector = method(**parameters, random_state=run.seed)
+    dataset = None if run.dataset == SYNTHETIC else open_shared(run.dataset, folder)
+    outcome = MEASURES[experiment.measure](detector, dataset, run.seed, **run.settings)
+    seconds = outcome.seconds | {"total": time.perf_counter() - start}
+    return {
+        "metrics": outcome.metrics,
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+        "peak_memory_mb": round(peak_memory() / 1e6, 1),
+    }
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What the results may depend on."""
+    return {
+        "devnet": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    }

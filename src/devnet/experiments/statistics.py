@@ -1,0 +1,43 @@
+"""What the tables and figures say about runs: means, intervals, tests, slopes."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+
+class Summary(NamedTuple):
+    """Several runs of one cell."""
+
+    mean: float
+    std: float  # of single runs, with divisor n - 1; nan for a single run
+    n: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95% confidence interval of the mean (Student's t); nan for a single run."""
+        if self.n < 2:
+            return float("nan"), float("nan")
+        half = float(stats.t.ppf(0.975, self.n - 1)) * self.std / np.sqrt(self.n)
+        return self.mean - half, self.mean + half
+
+
+def summarise(values: Sequence[float]) -> Summary:
+    """Mean and standard deviation of single runs."""
+    std = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+    return Summary(float(np.mean(values)), std, len(values))
+
+
+def wilcoxon(ours: ArrayLike, theirs: ArrayLike) -> float | None:
+    """Two-sided p-value of the signed-rank test over data sets; None where too few differ."""
+    differences = np.round(np.subtract(ours, theirs), 9)  # so that ties are seen
+    if np.count_nonzero(differences) < 3:
+        return None
+    return float(stats.wilcoxon(differences).pvalue)
+
+
+def log_slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """Exponent of growth: the slope of a straight line on log axes."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])

@@ -1,0 +1,240 @@
+"""Results as tables: plain data, whatever shows them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from devnet.experiments.cells import (
+    RANKING,
+    TOLERANCE,
+    Cells,
+    differing_cells,
+    in_words,
+    published,
+    varied_settings,
+)
+from devnet.experiments.measures import LEVELS
+from devnet.experiments.plan import Experiment
+from devnet.experiments.results import Record
+from devnet.experiments.statistics import Summary, log_slope, wilcoxon
+
+
+class Cell(NamedTuple):
+    """One entry of a table."""
+
+    text: str
+    is_best: bool = False
+
+
+class Table(NamedTuple):
+    """Rows under a header; the first column names the row."""
+
+    title: str
+    header: list[str]
+    rows: list[list[Cell]]
+    notes: list[str]
+
+
+def tables(experiment: Experiment, records: Sequence[Record]) -> list[Table]:
+    """The tables of an experiment, of whatever runs are there."""
+    cells = Cells(experiment, records)
+    if not cells.records:
+        return []
+    made = BUILDERS[experiment.measure](cells)
+    made[-1].notes.extend(_data_notes(cells) + _run_notes(cells, records))
+    return made
+
+
+def _ranking_tables(cells: Cells) -> list[Table]:
+    if len(cells.experiment.settings) > 1:
+        return [_sweep_table(cells, metric) for metric in reversed(RANKING)]
+    return [_comparison_table(cells, metric) for metric in RANKING]
+
+
+def _comparison_table(cells: Cells, metric: str) -> Table:
+    """Methods side by side, each with the paper's figure (Tables 1 and 2)."""
+    (settings,) = cells.experiment.settings
+    theirs = published(cells.experiment, metric)
+    in_paper = [m for m in cells.methods if any(m in row for row in theirs.values())]
+    header = ["Data"]
+    for method in cells.methods:
+        header += [method, "paper"] if method in in_paper else [method]
+    rows, means, paper_means = [], [], []
+    for dataset in cells.datasets:
+        found = {m: cells.summary(dataset, m, settings, metric) for m in cells.methods}
+        ours = {m: s.mean if s else float("nan") for m, s in found.items()}
+        paper = {m: theirs.get(dataset, {}).get(m, float("nan")) for m in in_paper}
+        means.append(list(ours.values()))
+        paper_means.append(list(paper.values()))
+        texts = {m: _plus_minus(summary) for m, summary in found.items()}
+        rows.append(_comparison_row(dataset, ours, texts, paper))
+    whole = ~np.isnan(means).any(axis=1)  # sets that every method has
+    average = dict(zip(cells.methods, np.mean(np.array(means)[whole], axis=0), strict=True))
+    paper_average = dict(zip(in_paper, np.mean(np.array(paper_means)[whole], axis=0), strict=True))
+    texts = {m: f"{value:.3f}" for m, value in average.items()}
+    rows.append(_comparison_row("Average", average, texts, paper_average))
+    if len(cells.methods) > 1:
+        rows.append(_p_value_row(cells, np.array(means)[whole], np.array(paper_means)[whole]))
+    notes = differing_cells(cells, metric)
+    if notes:
+        notes.insert(0, f"More than {TOLERANCE} standard deviations from the paper:")
+    return Table(metric, header, rows, notes)
+
+
+def _comparison_row(
+    name: str, ours: dict[str, float], texts: dict[str, str], paper: dict[str, float]
+) -> list[Cell]:
+    row = [Cell(name)]
+    for method, value in ours.items():
+        row.append(Cell(texts[method], _is_best(value, ours.values())))
+        if method in paper:
+            row.append(Cell(f"{paper[method]:.3f}", _is_best(paper[method], paper.values())))
+    return row
+
+
+def _p_value_row(cells: Cells, means: np.ndarray, paper_means: np.ndarray) -> list[Cell]:
+    """Wilcoxon signed-rank tests of the first method against each other one."""
+    row = [Cell("P-value")]
+    n_paper = 0
+    for place, method in enumerate(cells.methods):
+        row.append(Cell(_p_value(means, place)))
+        is_published = any(
+            method in line for line in published(cells.experiment, "AUC-PR").values()
+        )
+        if is_published:
+            row.append(Cell(_p_value(paper_means, n_paper)))
+            n_paper += 1
+    return row
+
+
+def _p_value(means: np.ndarray, place: int) -> str:
+    value = wilcoxon(means[:, 0], means[:, place]) if place else None
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _sweep_table(cells: Cells, metric: str) -> Table:
+    """One column for each setting."""
+    varied = varied_settings(cells.experiment)
+    settings = cells.experiment.settings
+    header = ["Data", "Method"] + [", ".join(f"{s[name]}" for name in varied) for s in settings]
+    rows = []
+    for method in cells.methods:
+        means = []
+        for dataset in cells.datasets:
+            found = [cells.summary(dataset, method, s, metric) for s in settings]
+            means.append([summary.mean if summary else float("nan") for summary in found])
+            texts = [_plus_minus(summary) for summary in found]
+            rows.append([Cell(dataset), Cell(method), *map(Cell, texts)])
+        average = np.mean(means, axis=0)
+        texts = [f"{value:.3f}" for value in average]
+        rows.append([Cell("Average"), Cell(method), *map(Cell, texts)])
+    return Table(f"{metric} by {', '.join(map(in_words, varied))}", header, rows, [])
+
+
+def _significance_tables(cells: Cells) -> list[Table]:
+    (settings,) = cells.experiment.settings
+    made = []
+    for who in ("normal", "anomalies"):
+        header = ["Data", *(f"{level:g} ({1 - level:.1%} of the prior)" for level in LEVELS)]
+        rows = [
+            [
+                Cell(dataset),
+                *(
+                    Cell(f"{cells.mean(dataset, method, settings, f'{who} beyond {level}'):.1%}")
+                    for level in LEVELS
+                ),
+            ]
+            for dataset in cells.datasets
+            for method in cells.methods
+        ]
+        title = "Normal test rows" if who == "normal" else "Anomalous test rows"
+        made.append(Table(f"{title} beyond each quantile of the prior", header, rows, []))
+    return made
+
+
+def _unknown_tables(cells: Cells) -> list[Table]:
+    settings = cells.experiment.settings
+    made = []
+    for metric in reversed(RANKING):
+        columns = [(s, kind) for kind in ("this kind", "other kinds") for s in settings]
+        header = ["Data", *(f"{kind}, {s['labelled_kinds']} labelled" for s, kind in columns)]
+        rows = []
+        for method in cells.methods:
+            for dataset in cells.datasets:
+                summaries = [
+                    cells.summary(dataset, method, s, f"{metric}, {kind}") for s, kind in columns
+                ]
+                name = dataset if len(cells.methods) == 1 else f"{dataset}, {method}"
+                rows.append([Cell(name), *(Cell(_plus_minus(s)) for s in summaries)])
+        made.append(Table(metric, header, rows, []))
+    return made
+
+
+def _runtime_tables(cells: Cells) -> list[Table]:
+    made = []
+    for part in cells.experiment.grid:
+        growing = next(name for name, values in part.items() if len(values) > 1)
+        settings = [
+            s for s in cells.experiment.settings if all(s[name] in part[name] for name in part)
+        ]
+        header = [in_words(growing)]
+        columns = [(m, what) for m in cells.methods for what in ("fit", "score")]
+        header += [f"{method}, {what}, s" for method, what in columns]
+        medians = np.array(
+            [
+                [np.median(cells.values("synthetic", m, s, what) or np.nan) for m, what in columns]
+                for s in settings
+            ]
+        )
+        rows = [
+            [Cell(f"{s[growing]:,}"), *(Cell(f"{value:.3f}") for value in line)]
+            for s, line in zip(settings, medians, strict=True)
+        ]
+        sizes = [s[growing] for s in settings]
+        slopes = [log_slope(sizes, column) for column in medians.T]
+        rows.append([Cell("slope on log axes"), *(Cell(f"{slope:.2f}") for slope in slopes)])
+        made.append(Table(f"Median seconds by {in_words(growing)}", header, rows, []))
+    return made
+
+
+BUILDERS: dict[str, Callable[[Cells], list[Table]]] = {
+    "ranking": _ranking_tables,
+    "significance": _significance_tables,
+    "unknown anomalies": _unknown_tables,
+    "runtime": _runtime_tables,
+}
+
+
+def _plus_minus(summary: Summary | None) -> str:
+    if summary is None:
+        return "-"
+    return f"{summary.mean:.3f}" + (f" ± {summary.std:.3f}" if summary.n > 1 else " (1 run)")
+
+
+def _is_best(value: float, values: Any) -> bool:
+    """Whether no other is better as shown; there must be another one."""
+    shown = [round(v, 3) for v in values if not np.isnan(v)]
+    return len(shown) > 1 and round(value, 3) == max(shown)
+
+
+def _data_notes(cells: Cells) -> list[str]:
+    """The data sets that are not quite the paper's."""
+    described = {record.dataset: record.description for record in cells.records}
+    return [
+        text for text in described.values() if "as in the paper" not in text and "made" not in text
+    ]
+
+
+def _run_notes(cells: Cells, records: Sequence[Record]) -> list[str]:
+    notes = []
+    planned = {run.key for run in cells.experiment.plan()}
+    n_missing = len(planned - {record.run.key for record in cells.records})
+    if n_missing:
+        notes.append(f"{n_missing} of {len(planned)} planned runs are missing.")
+    for part in cells.experiment.fewer:
+        what = ", ".join([*part.get("methods", []), *part["datasets"]])
+        notes.append(f"{part['runs']} runs for {what}: {part['reason']}.")
+    failed = [record for record in records if record.error]
+    notes += [f"Failed: {r.method} on {r.dataset}, seed {r.seed}: {r.error}" for r in failed]
+    return notes

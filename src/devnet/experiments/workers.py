@@ -1,0 +1,94 @@
+"""Processes that do one job at a time; one that dies takes down no other."""
+
+import multiprocessing
+import signal
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple, Self
+
+from threadpoolctl import threadpool_limits
+
+
+class Answer(NamedTuple):
+    """What became of a job."""
+
+    label: Any  # as given to `start`
+    result: Any  # what the function returned
+    error: str  # empty, or why it did not
+
+
+class Workers:
+    """A number of processes with one thread of linear algebra each."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._context = multiprocessing.get_context("spawn")
+        self._idle: list[_Worker] = []
+        self._busy: dict[Any, tuple[_Worker, Any]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in [*self._idle, *(worker for worker, _ in self._busy.values())]:
+            worker.stop()
+
+    @property
+    def n_free(self) -> int:
+        """Jobs that can be started at once."""
+        return self._size - len(self._busy)
+
+    def start(self, label: Any, function: Callable[..., Any], *arguments: Any) -> None:
+        """Have a module's function called in a free process."""
+        worker = self._idle.pop() if self._idle else _Worker(self._context)
+        worker.connection.send((function, arguments))
+        self._busy[worker.connection] = (worker, label)
+
+    def answers(self) -> list[Answer]:
+        """Wait until at least one job is over."""
+        answers = []
+        for connection in wait(list(self._busy)):
+            worker, label = self._busy.pop(connection)
+            try:
+                result, error = worker.connection.recv()
+                self._idle.append(worker)
+            except (EOFError, ConnectionError):
+                result, error = None, worker.cause_of_death()
+            answers.append(Answer(label, result, error))
+        return answers
+
+
+class _Worker:
+    """One process and the line to it."""
+
+    def __init__(self, context: Any) -> None:
+        self.connection, other = context.Pipe()
+        self._process = context.Process(target=_work, args=(other,), daemon=True)
+        self._process.start()
+        other.close()  # so that the line breaks when the process dies
+
+    def cause_of_death(self) -> str:
+        self._process.join()
+        code = self._process.exitcode
+        hint = "; out of memory?" if code == -signal.SIGKILL else ""
+        return f"the worker process died with exit code {code}{hint}"
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.join()
+        self.connection.close()
+
+
+def _work(connection: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    with threadpool_limits(1):
+        while True:
+            try:
+                function, arguments = connection.recv()
+            except EOFError:  # the parent is gone
+                return
+            try:
+                answer = (function(*arguments), "")
+            except Exception as error:  # whatever a method raises is recorded, not spread
+                answer = (None, f"{type(error).__name__}: {error}")
+            connection.send(answer)
