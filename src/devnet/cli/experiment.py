@@ -161,11 +161,8 @@ class _Display:
             self._bar.start()
 
     def __call__(self, progress: "Progress") -> None:
-        left = (
-            ""
-            if progress.seconds_left is None
-            else f"about {_duration(progress.seconds_left)} left"
-        )
+        bound = "at least" if progress.is_at_least else "about"
+        left = f"{bound} {_duration(progress.seconds_left)} left" if progress.n_done else ""
         self._bar.update(self._task, completed=progress.n_done, total=progress.n_runs, left=left)
         if progress.record and not self._console.is_terminal:
             record = progress.record

@@ -26,7 +26,8 @@ class Progress(NamedTuple):
 
     n_done: int
     n_runs: int
-    seconds_left: float | None  # None as long as nothing tells
+    seconds_left: float  # of the runs like which others have ended already
+    is_at_least: bool  # whether there are other runs besides these
     record: Record | None  # the run that just ended
 
 
@@ -133,28 +134,23 @@ class _Session:
         self._tell(record)
 
     def _tell(self, record: Record | None) -> None:
-        left = seconds_left(self._missing, self._file.records)
-        if left is not None:
-            left /= min(self._n_workers, max(1, len(self._missing)))
-        self._on_progress(Progress(self._n_done, self._n_runs, left, record))
+        seconds, is_at_least = estimate(self._missing, self._file.records)
+        seconds /= min(self._n_workers, max(1, len(self._missing)))
+        self._on_progress(Progress(self._n_done, self._n_runs, seconds, is_at_least, record))
 
 
-def seconds_left(missing: list[Run], records: list[Record]) -> float | None:
-    """Estimate by the runs that are most alike: same set and method, same set, any."""
-    if not missing:
-        return 0.0
-    known: dict[tuple[str, ...], list[float]] = {}
+def estimate(missing: list[Run], records: list[Record]) -> tuple[float, bool]:
+    """Seconds of the missing runs, as the same method took on the same set.
+
+    Where that is not known yet for some of them, the truth is at least this.
+    """
+    known: dict[tuple[str, str], list[float]] = {}
     for record in records:
-        if "total" in record.seconds:
-            for alike in ((record.dataset, record.method), (record.dataset,), ()):
-                known.setdefault(alike, []).append(record.seconds["total"])
-    if not known:
-        return None
+        if not record.error:
+            known.setdefault((record.dataset, record.method), []).append(record.seconds["total"])
     means = {alike: sum(seconds) / len(seconds) for alike, seconds in known.items()}
-    return sum(
-        means.get((run.dataset, run.method), means.get((run.dataset,), means[()]))
-        for run in missing
-    )
+    found = [means.get((run.dataset, run.method)) for run in missing]
+    return sum(seconds for seconds in found if seconds is not None), None in found
 
 
 def prepare(dataset: str, folder: Path) -> str:

@@ -1,0 +1,80 @@
+"""Each measure says what its name promises."""
+
+import numpy as np
+import pytest
+
+from devnet import DevNet
+from devnet.datasets import Dataset
+from devnet.experiments.measures import (
+    LEVELS,
+    ranking,
+    runtime,
+    significance,
+    unknown_anomalies,
+)
+
+
+class Oracle:
+    """Scores a row by its first column."""
+
+    def fit(self, rows, y):
+        self.labelled = rows[y == 1]
+        return self
+
+    def anomaly_score(self, rows):
+        return rows[:, 0]
+
+    def p_value(self, rows):
+        return 1 - rows[:, 0]
+
+
+@pytest.fixture
+def dataset(seed):
+    """Normal rows fill [0, 1] in the first column; anomalies are three groups above."""
+    generator = np.random.default_rng(seed)
+    rows = generator.random((3000, 2)).astype(np.float32)
+    is_anomaly = np.arange(3000) < 300
+    rows[:300, 0] += 1
+    rows[:300, 1] += 10 * (np.arange(300) % 3)
+    return Dataset("made", rows, is_anomaly, [], "")
+
+
+def test_ranking_is_perfect_for_an_oracle(dataset, seed):
+    outcome = ranking(Oracle(), dataset, seed)
+    assert outcome.metrics == {"AUC-ROC": 1.0, "AUC-PR": 1.0}
+    assert set(outcome.seconds) == {"fit", "score"}
+
+
+def test_uniform_p_values_lie_beyond_each_level_as_often_as_promised(dataset, seed):
+    metrics = significance(Oracle(), dataset, seed).metrics
+    for level in LEVELS:
+        assert abs(metrics[f"normal beyond {level}"] - (1 - level)) < 0.06
+        assert metrics[f"anomalies beyond {level}"] == 1
+
+
+def test_the_unknown_kind_is_never_labelled(dataset):
+    groups = set()
+    for kind in range(3):
+        oracle = Oracle()
+        metrics = unknown_anomalies(oracle, dataset, kind, labelled_kinds="all but one").metrics
+        labelled = {int(value // 10) for value in oracle.labelled[:, 1]}
+        assert len(labelled) == 2
+        groups |= {0, 1, 2} - labelled
+        assert metrics["share of anomalies"] == pytest.approx(1 / 3, abs=0.01)
+        assert metrics["AUC-PR, this kind"] == pytest.approx(1)
+        assert metrics["AUC-PR, other kinds"] == pytest.approx(1)
+        unknown_anomalies(oracle, dataset, kind, labelled_kinds="all")
+        assert {int(value // 10) for value in oracle.labelled[:, 1]} == {0, 1, 2}
+    assert groups == {0, 1, 2}
+
+
+def test_kinds_to_label_are_named(dataset):
+    with pytest.raises(ValueError, match="labelled_kinds='some'"):
+        unknown_anomalies(Oracle(), dataset, 0, labelled_kinds="some")
+
+
+def test_runtime_trains_and_scores_rows_of_the_size_asked_for():
+    outcome = runtime(DevNet(n_epochs=2, device="cpu"), None, 0, n_rows=500, n_columns=7)
+    assert outcome.seconds["fit"] > 0
+    assert outcome.seconds["score"] > 0
+    assert outcome.metrics["AUC-ROC"] > 0.5

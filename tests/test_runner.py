@@ -1,0 +1,167 @@
+"""An experiment does what is missing, records what fails, and gives the same figures again."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_results import record
+
+from devnet.experiments.plan import Run, read_experiment
+from devnet.experiments.results import read_results
+from devnet.experiments.runner import estimate, run_experiment
+
+FILE = """
+title = "Quick"
+question = "Does it run?"
+measure = "ranking"
+runs = 2
+datasets = ["thyroid", "campaign"]
+
+[[grid]]
+n_labelled = [5]
+
+[methods]
+quick = { method = "DevNet", n_epochs = 2 }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two small sets in the formats of the real ones, and an experiment on them."""
+    make_sets(tmp_path)
+    monkeypatch.setenv("DEVNET_DATA", str(tmp_path))
+    (tmp_path / "quick.toml").write_text(FILE)
+    return tmp_path
+
+
+def make_sets(folder):
+    generator = np.random.default_rng(0)
+    y = (np.arange(600) < 60).astype(int)
+    rows = generator.random((600, 4)) + y[:, None]
+    table = np.column_stack([rows, y])
+    header = "a,b,c,d,class"
+    path = folder / "annthyroid_21feat_normalised.csv"
+    np.savetxt(path, table, delimiter=",", header=header, comments="", fmt="%.6f")
+    np.savez(folder / "campaign.npz", X=rows.astype(np.float32), y=y)
+
+
+def run(folder, *, n_workers=2, file="results.jsonl", **narrowed):
+    experiment = read_experiment("quick", folder)
+    seen = []
+    records = run_experiment(
+        experiment,
+        experiment.plan(**narrowed),
+        folder / file,
+        n_workers=n_workers,
+        on_progress=seen.append,
+    )
+    return records, seen
+
+
+def figures(records):
+    return [(record.run.key, record.metrics) for record in records]
+
+
+def test_all_runs_are_done_in_parallel_and_told(folder):
+    records, seen = run(folder)
+    assert len(records) == 4
+    assert not [r.error for r in records if r.error]
+    assert all(record.metrics["AUC-ROC"] > 0.9 for record in records)
+    assert [progress.n_done for progress in seen] == [0, 1, 2, 3, 4]
+    assert seen[0].is_at_least
+    assert (seen[-1].seconds_left, seen[-1].is_at_least) == (0, False)
+    assert all(record.peak_memory_mb > 10 for record in records)
+    assert "the paper's has 7,200 rows" in records[0].description
+
+
+def test_the_same_figures_come_again_however_many_workers_there_are(folder):
+    one, _ = run(folder, n_workers=1, file="one.jsonl")
+    two, _ = run(folder, n_workers=2, file="two.jsonl")
+    assert figures(one) == figures(two)  # to the last bit
+
+
+def test_only_what_is_missing_is_done(folder):
+    run(folder, datasets=["campaign"], runs=1)
+    before = (folder / "results.jsonl").read_text()
+    records, seen = run(folder)
+    assert seen[0].n_done == 1
+    assert len(seen) == 1 + 3
+    assert before.strip() in (folder / "results.jsonl").read_text()
+    assert [(r.dataset, r.seed) for r in read_results(folder / "results.jsonl")] == [
+        ("thyroid", 0),
+        ("thyroid", 1),
+        ("campaign", 0),
+        ("campaign", 1),
+    ]
+    assert len(records) == 4
+
+
+def test_failures_are_recorded_do_not_stop_the_rest_and_are_tried_again(folder):
+    (folder / "annthyroid_21feat_normalised.csv").rename(folder / "hidden.csv")
+    records, _ = run(folder)
+    failed = [record for record in records if record.error]
+    assert {record.dataset for record in failed} == {"thyroid"}
+    assert all("FileNotFoundError: no copy of thyroid" in record.error for record in failed)
+    assert len(records) == 4
+    (folder / "hidden.csv").rename(folder / "annthyroid_21feat_normalised.csv")
+    records, seen = run(folder)
+    assert seen[0].n_done == 2
+    assert not [r.error for r in records if r.error]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("n_epochs = 2", "n_epochs = -2", "n_epochs"),
+        ("n_labelled = [5]", "n_labelled = [500]", "500 labelled anomalies are asked for"),
+    ],
+)
+def test_a_method_that_raises_is_recorded_with_its_error(folder, old, new, sentence):
+    (folder / "quick.toml").write_text(FILE.replace(old, new))
+    records, _ = run(folder)
+    assert len(records) == 4
+    assert all(sentence in record.error for record in records)
+
+
+def test_killed_at_any_moment_it_goes_on_where_it_was(folder):
+    (folder / "quick.toml").write_text(FILE.replace("runs = 2", "runs = 8"))
+    command = [sys.executable, "-m", "devnet.cli", "experiment", "run", "quick"]
+    options = ["--folder", str(folder), "--results", str(folder)]
+    path = folder / "quick.jsonl"
+    with subprocess.Popen(
+        [*command, *options], stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        while not (path.exists() and path.read_text().count("\n") >= 3):
+            assert process.poll() is None
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+    finished = [record for record in read_results(path) if not record.error]
+    assert len(finished) >= 3
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
+    assert "16 of 16 runs are in" in done.stdout
+    after = {record.run.key: record for record in read_results(path)}
+    assert len(after) == 16
+    assert all(after[record.run.key] == record for record in finished)
+
+
+def test_the_estimate_is_of_runs_alike_and_says_where_it_knows_none():
+    records = [
+        replace(record(), dataset=dataset, method=method, seconds={"total": seconds})
+        for dataset, method, seconds in [("a", "x", 1.0), ("a", "x", 3.0), ("b", "x", 100.0)]
+    ]
+    missing = [Run("a", "x", 2, {}), Run("b", "x", 1, {})]
+    assert estimate(missing, records) == (102.0, False)
+    assert estimate([*missing, Run("a", "y", 0, {})], records) == (102.0, True)
+    assert estimate([], []) == (0, False)
+
+
+def test_a_results_folder_that_cannot_be_made_gets_a_sentence(folder):
+    with pytest.raises(ValueError, match="results cannot be written to"):
+        run(folder, file="campaign.npz/results.jsonl")
+    assert Path(folder / "campaign.npz").is_file()

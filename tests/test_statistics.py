@@ -1,0 +1,39 @@
+"""Statistics against the paper's own: from its figures its p-values must follow."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from devnet.experiments.published import TABLE_1, TABLE_2
+from devnet.experiments.statistics import log_slope, summarise, wilcoxon
+
+P_VALUES = [  # as published: table, first method, place of the figure, method, p-value
+    *((TABLE_1, "DevNet", 0, m, p) for m, p in [("REPEN", 0.004), ("DSVDD", 0.023)]),
+    *((TABLE_1, "DevNet", 0, m, 0.004) for m in ("FSNet", "iForest")),
+    *((TABLE_1, "DevNet", 2, m, 0.004) for m in ("REPEN", "DSVDD", "FSNet", "iForest")),
+    *((TABLE_2, "Def", 0, m, p) for m, p in [("Rep", 0.129), ("Linear", 0.012), ("3HL", 0.023)]),
+    *((TABLE_2, "Def", 1, m, p) for m, p in [("Rep", 0.106), ("Linear", 0.008), ("3HL", 0.133)]),
+]
+
+
+@pytest.mark.parametrize(("table", "ours", "place", "theirs", "published"), P_VALUES)
+def test_the_paper_s_figures_give_the_paper_s_p_values(table, ours, place, theirs, published):
+    columns = ([row[method][place] for row in table.values()] for method in (ours, theirs))
+    assert abs(wilcoxon(*columns) - published) < 0.001
+
+
+def test_too_few_differing_sets_have_no_p_value():
+    assert wilcoxon([1, 2, 3], [1, 2, 3]) is None
+    assert wilcoxon([1, 2, 3], [1, 1, 2]) is None
+
+
+def test_the_interval_is_student_s():
+    values = [0.1, 0.4, 0.3, 0.2]
+    test = stats.ttest_1samp(values, 0).confidence_interval()
+    assert summarise(values).interval == pytest.approx((test.low, test.high))
+    assert np.isnan(summarise([0.5]).interval).all()
+
+
+def test_the_slope_on_log_axes_is_the_exponent():
+    x = np.array([10.0, 100, 1000])
+    assert log_slope(x, 7 * x**1.5) == pytest.approx(1.5)

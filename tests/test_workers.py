@@ -1,0 +1,49 @@
+"""Workers answer every job, whatever becomes of them."""
+
+import math
+import os
+import signal
+import time
+
+from devnet.experiments.workers import Workers
+
+
+def all_answers(workers, n):
+    answers = []
+    while len(answers) < n:
+        answers += workers.answers()
+    return {answer.label: answer for answer in answers}
+
+
+def test_results_errors_and_deaths_are_told_apart():
+    with Workers(3) as workers:
+        workers.start("good", math.sqrt, 4.0)
+        workers.start("bad", math.sqrt, -1.0)
+        workers.start("dead", os._exit, 3)
+        assert workers.n_free == 0
+        answers = all_answers(workers, 3)
+        assert answers["good"].result == 2.0
+        assert answers["good"].error == ""
+        assert answers["bad"].error.startswith("ValueError: ")
+        assert answers["dead"].error == "the worker process died with exit code 3"
+        for label in range(3):  # one of them in the place of the dead one
+            workers.start(label, math.sqrt, float(label))
+        assert [answer.error for answer in all_answers(workers, 3).values()] == [""] * 3
+
+
+def test_leaving_ends_busy_workers_at_once():
+    start = time.perf_counter()
+    with Workers(1) as workers:
+        workers.start("long", time.sleep, 600)
+    assert time.perf_counter() - start < 30
+
+
+def kill_itself():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_hints_at_memory():
+    with Workers(1) as workers:
+        workers.start("killed", kill_itself)
+        answer = all_answers(workers, 1)["killed"]
+    assert answer.error == "the worker process died with exit code -9; out of memory?"
