@@ -276,6 +276,14 @@ def test_fetch_takes_every_file_of_the_first_public_source(server, monkeypatch, 
     assert [path.read_text() for path in paths] == names
     assert {name for name, _, _ in steps} == set(names)
     assert datasets.find("census", tmp_path / "new") == (source, paths)
+    # one of the two files lies elsewhere: both are needed in one folder
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("DEVNET_DATA", str(tmp_path / "new"))
+    paths[0].unlink()
+    paths = datasets.fetch("census")
+    assert [path.parent for path in paths] == [tmp_path / "devnet"] * 2
+    assert datasets.find("census") == (source, paths)
 
 
 def test_fetch_takes_files_that_are_there_as_they_are(server, monkeypatch, tmp_path):

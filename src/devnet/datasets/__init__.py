@@ -129,8 +129,11 @@ def fetch(
             f"{name} cannot be downloaded without a login: get {wanted} by hand from "
             f"{record.address} and put it into {folders[-1]}."
         )
+    for place in folders:
+        if all(_is_whole(place / file.name, file.sha256) for file in source.files):
+            return [place / file.name for file in source.files]
     try:
-        return [_fetch_file(file, folders, on_progress) for file in source.files]
+        return [_fetch_file(file, folders[-1], on_progress) for file in source.files]
     except NotServedError as error:
         raise NotServedError(
             f"{error} By hand: get the set from {record.address} in one of the forms that `devnet "
@@ -138,12 +141,11 @@ def fetch(
         ) from error
 
 
-def _fetch_file(file: File, folders: list[Path], on_progress: OnProgress | None) -> Path:
-    """Where a file is, once it is there; it goes to the last folder."""
-    for folder in folders:
-        if _is_whole(folder / file.name, file.sha256):
-            return folder / file.name
-    target = folders[-1] / file.name
+def _fetch_file(file: File, folder: Path, on_progress: OnProgress | None) -> Path:
+    """Where a file is, once it is there."""
+    target = folder / file.name
+    if _is_whole(target, file.sha256):
+        return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -75,8 +75,7 @@ def download(
     answer, start = _open(address, part.stat().st_size if part.is_file() else 0)
     with answer:
         _receive(answer, start, part, on_progress or (lambda done, total: None))
-    found = checksum(part)
-    if sha256 and found != sha256:
+    if sha256 and (found := checksum(part)) != sha256:
         part.unlink()
         raise DownloadError(
             f"{address} gave a file with the SHA-256 checksum {found}, but the published file has "
