@@ -10,6 +10,7 @@ except ImportError:  # pragma: no cover - an installation without extras
     sys.exit("the devnet command needs two more packages: pip install 'deviation-network[cli]'")
 
 VERBS = {
+    "data": "devnet.cli.data",
     "demo": "devnet.cli.demo",
     "experiment": "devnet.cli.experiment",
 }

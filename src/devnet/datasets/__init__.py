@@ -1,15 +1,33 @@
-"""The paper's nine data sets, read from their published formats."""
+"""The paper's nine data sets: fetched from public addresses, read from their published formats."""
 
 import difflib
+import lzma
 import os
+import sys
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from devnet.datasets.catalogue import DATASETS
+from devnet.datasets.download import DownloadError, NotServedError, checksum
+from devnet.datasets.download import download as download_file
+from devnet.datasets.records import File, Record, Source
 
-__all__ = ["DATASETS", "Dataset", "load"]
+__all__ = ["DATASETS", "Dataset", "DownloadError", "fetch", "find", "load"]
+
+Folder = str | os.PathLike[str]
+OnProgress = Callable[[str, int, int | None], object]
+
+# What parsers raise on a file that is cut, damaged or something else than its name says.
+DAMAGE = (
+    OSError, EOFError, LookupError, ValueError, lzma.LZMAError, tarfile.TarError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 class Dataset(NamedTuple):
@@ -22,7 +40,7 @@ class Dataset(NamedTuple):
     description: str  # says where it differs from the paper's set
 
 
-def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
+def load(name: str, folder: Folder | None = None) -> Dataset:
     """Read one of the paper's data sets.
 
     Parameters
@@ -40,25 +58,23 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
     Raises
     ------
     ValueError
-        For an unknown name.
+        For an unknown name, and for a file that cannot be read.
     FileNotFoundError
         Where no copy of the set is found; says which files are looked for.
     """
-    if name not in DATASETS:
-        near = difflib.get_close_matches(name, DATASETS, n=1, cutoff=0.4)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"unknown data set {name!r}; known are {', '.join(DATASETS)}.{hint}")
+    found = find(name, folder)
     record = DATASETS[name]
-    folders = [Path(folder)] if folder is not None else _folders()
-    found = record.find(folders)
     if found is None:
-        wanted = " or ".join(" + ".join(source.files) for source in record.sources)
-        raise FileNotFoundError(
-            f"no copy of {name} in {', '.join(map(str, folders))}: looked for {wanted}. Get it "
-            f"from {record.address} and set DEVNET_DATA to its folder."
-        )
+        raise FileNotFoundError(_absent(name, record, folder))
     source, paths = found
-    table = source.parse(*paths)
+    try:
+        table = source.parse(*paths)
+    except DAMAGE as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise ValueError(
+            f"cannot read {', '.join(map(str, paths))} as {source.format} ({reason}). The copy is "
+            f"damaged or another file; delete it and get it again: {_how_to_get(name, folder)}."
+        ) from error
     n, d = table.rows.shape
     facts = f"{name}: {n:,} rows, {d:,} columns, {int(table.is_anomaly.sum()):,} anomalies"
     differs = []
@@ -69,7 +85,127 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
     return Dataset(name, table.rows, table.is_anomaly, table.names, description)
 
 
-def _folders() -> list[Path]:
+def find(name: str, folder: Folder | None = None) -> tuple[Source, list[Path]] | None:
+    """The copy that `load` reads: its source and its files, or None where there is no copy."""
+    return _record(name).find(_folders(folder))
+
+
+def fetch(
+    name: str, folder: Folder | None = None, on_progress: OnProgress | None = None
+) -> list[Path]:
+    """Download one of the paper's data sets from a public address, where there is one.
+
+    Files that are already there are not downloaded again.
+
+    Parameters
+    ----------
+    name : str
+        A key of `DATASETS`.
+    folder : str or path, optional
+        Where to put the files; by default `devnet` in the user's cache folder. It is made where it
+        does not exist.
+    on_progress : callable, optional
+        Called with a file's name, the bytes of it that are there, and all its bytes, or None where
+        the server does not say how many those are.
+
+    Returns
+    -------
+    paths : list of Path
+        The files.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    DownloadError
+        Where a file could not be fetched; says why and what to do.
+    """
+    record = _record(name)
+    folders = _folders(folder)
+    source = record.public_source()
+    if source is None:
+        wanted = " + ".join(file.name for file in record.sources[0].files)
+        raise DownloadError(
+            f"{name} cannot be downloaded without a login: get {wanted} by hand from "
+            f"{record.address} and put it into {folders[-1]}."
+        )
+    for place in folders:
+        if all(_is_whole(place / file.name, file.sha256) for file in source.files):
+            return [place / file.name for file in source.files]
+    try:
+        return [_fetch_file(file, folders[-1], on_progress) for file in source.files]
+    except NotServedError as error:
+        raise NotServedError(
+            f"{error} By hand: get the set from {record.address} in one of the forms that `devnet "
+            f"data show {name}` names, and put it into {folders[-1]}."
+        ) from error
+
+
+def _fetch_file(file: File, folder: Path, on_progress: OnProgress | None) -> Path:
+    """Where a file is, once it is there."""
+    target = folder / file.name
+    if _is_whole(target, file.sha256):
+        return target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DownloadError(
+            f"cannot make the folder {target.parent} ({error.strerror}). Name a folder that can be "
+            "written to."
+        ) from error
+
+    def report(done: int, total: int | None) -> None:
+        if on_progress is not None:
+            on_progress(file.name, done, total)
+
+    download_file(file.address, target, sha256=file.sha256, on_progress=report)
+    return target
+
+
+def _is_whole(path: Path, sha256: str) -> bool:
+    return path.is_file() and (not sha256 or checksum(path) == sha256)
+
+
+def _record(name: str) -> Record:
+    if name in DATASETS:
+        return DATASETS[name]
+    known = {key.lower(): key for key in DATASETS}
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.4)
+    hint = f" Did you mean {known[near[0]]!r}?" if near else ""
+    raise ValueError(f"unknown data set {name!r}; known are {', '.join(DATASETS)}.{hint}")
+
+
+def _absent(name: str, record: Record, folder: Folder | None) -> str:
+    wanted = " or ".join(
+        " + ".join(file.name for file in source.files) for source in record.sources
+    )
+    return (
+        f"no copy of {name} in {', '.join(map(str, _folders(folder)))}: looked for {wanted}. Get "
+        f"it: {_how_to_get(name, folder)}. Or set DEVNET_DATA to the folder of a copy."
+    )
+
+
+def _how_to_get(name: str, folder: Folder | None) -> str:
+    record = DATASETS[name]
+    if record.public_source() is None:
+        return f"by hand, from {record.address}"
+    return f"devnet data get {name}" + (f" --folder {folder}" if folder is not None else "")
+
+
+def _folders(folder: Folder | None) -> list[Path]:
+    """Where to look for files, in this order; new ones go to the last."""
+    if folder is not None:
+        return [Path(folder)]
     named = os.environ.get("DEVNET_DATA")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "devnet"
-    return [Path(named), cache] if named else [cache]
+    return [Path(named), _cache()] if named else [_cache()]
+
+
+def _cache() -> Path:
+    """The platform's folder for files that can be had again."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "devnet"

@@ -4,10 +4,11 @@ import csv
 import gzip
 import io
 import tarfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, NamedTuple, TextIO
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +17,8 @@ from sklearn.datasets import load_svmlight_file
 from devnet.datasets.preparation import categories, min_max, numbers, side_by_side
 
 NEWS20_ANOMALIES = 0.05  # share after the smaller class is thinned out
+URL_DAYS = range(7)  # the paper has the first week of the collection
+BANK_FILE = "bank-additional-full.csv"  # its archive holds a sample of it too
 CENSUS_CONTINUOUS = (0, 5, 16, 17, 18, 30, 39)
 CENSUS_WEIGHT = 24  # how many people a record stands for: not a property of the person
 CENSUS_NAMES = """age|class of worker|industry code|occupation code|education|wage per hour|
@@ -77,8 +80,11 @@ def credit_card_csv(path: Path) -> Table:
 
 
 def bank_marketing_csv(path: Path) -> Table:
-    """UCI bank marketing, separated by semicolons; `y` is yes for a successful campaign."""
-    with _open_text(path) as file:
+    """UCI bank marketing, separated by semicolons; `y` is yes for a successful campaign.
+
+    As .csv, or in the .zip archive in which it is published.
+    """
+    with _open_text(path, BANK_FILE) as file:
         records = list(csv.reader(file, delimiter=";"))
     names, columns = records[0], list(zip(*records[1:], strict=True))
     parts = []
@@ -110,17 +116,30 @@ def census(data: Path, test: Path) -> Table:
 
 def svmlight_days(*paths: Path) -> Table:
     """Days of the URL collection, one svmlight file each; label +1 is a malicious URL."""
-    days = [load_svmlight_file(str(path), dtype=np.float32, n_features=None) for path in paths]
-    width = max(rows.shape[1] for rows, _ in days)
-    for rows, _ in days:
-        rows.resize(rows.shape[0], width)
-    labels = np.concatenate([y for _, y in days])
-    return Table(sp.vstack([rows for rows, _ in days], format="csr"), labels == 1, [])
+    return _stacked_days([_svmlight(str(path)) for path in paths])
+
+
+def svmlight_days_archive(path: Path) -> Table:
+    """The first week of the URL collection, straight out of its .tar.gz archive."""
+    wanted = [f"Day{day}.svm" for day in URL_DAYS]
+    days = {}
+    with tarfile.open(path) as archive:
+        for member in archive:  # one pass: to go back in a compressed file is to start anew
+            name = PurePosixPath(member.name).name
+            if name in wanted:
+                with _member(archive, member) as file:
+                    days[name] = _svmlight(file)
+            if len(days) == len(wanted):
+                break
+    absent = [name for name in wanted if name not in days]
+    if absent:
+        raise ValueError(f"the archive has no {', '.join(absent)}")
+    return _stacked_days([days[name] for name in wanted])
 
 
 def news20_svmlight(path: Path) -> Table:
     """LIBSVM's news20.binary with the smaller class thinned out to 5%, always to the same rows."""
-    rows, labels = load_svmlight_file(str(path), dtype=np.float32)
+    rows, labels = _svmlight(str(path))
     is_anomaly = labels == (1 if (labels == 1).sum() < (labels != 1).sum() else -1)
     normal, anomalies = np.flatnonzero(~is_anomaly), np.flatnonzero(is_anomaly)
     size = round(len(normal) * NEWS20_ANOMALIES / (1 - NEWS20_ANOMALIES))
@@ -130,21 +149,51 @@ def news20_svmlight(path: Path) -> Table:
 
 
 @contextmanager
-def _open_text(path: Path) -> Iterator[TextIO]:
-    """Read text from a plain file, a .gz file, or the only .csv of a .tar.xz archive."""
-    if path.name.endswith(".gz"):
+def _open_text(path: Path, member: str = "*.csv") -> Iterator[TextIO]:
+    """Read text from a plain file, a .gz file, or a member of a .tar.xz or .zip archive."""
+    if ".tar" in path.name:
+        with tarfile.open(path) as archive:
+            found = next((m for m in archive if PurePosixPath(m.name).match(member)), None)
+            with _member(archive, found) as content, _text(content) as file:
+                yield file
+    elif path.suffix == ".zip":
+        with zipfile.ZipFile(path) as packed:
+            # macOS leaves a file ._NAME beside each NAME; `match` compares whole names
+            name = next((n for n in packed.namelist() if PurePosixPath(n).match(member)), member)
+            with packed.open(name) as content, _text(content) as file:
+                yield file
+    elif path.suffix == ".gz":
         with gzip.open(path, "rt", encoding="utf-8") as file:
             yield file
-    elif ".tar" in path.name:
-        with tarfile.open(path) as archive:
-            member = next(m for m in archive if m.isfile() and m.name.endswith(".csv"))
-            content = archive.extractfile(member)
-            assert content is not None  # it is a file
-            with io.TextIOWrapper(content, encoding="utf-8") as file:
-                yield file
     else:
         with path.open(encoding="utf-8") as file:
             yield file
+
+
+def _text(content: IO[bytes]) -> TextIO:
+    return io.TextIOWrapper(content, encoding="utf-8")
+
+
+def _member(archive: tarfile.TarFile, member: tarfile.TarInfo | None) -> IO[bytes]:
+    content = archive.extractfile(member) if member is not None else None
+    if content is None:
+        raise ValueError("the archive holds no such file")
+    return content
+
+
+def _svmlight(file: str | IO[bytes]) -> tuple[Any, np.ndarray]:
+    """Rows and labels of an svmlight file, which may be compressed by gzip or bzip2."""
+    rows, labels = load_svmlight_file(file, dtype=np.float32)
+    return rows, labels
+
+
+def _stacked_days(days: list[tuple[Any, np.ndarray]]) -> Table:
+    """All rows, as wide as the widest day."""
+    width = max(rows.shape[1] for rows, _ in days)
+    for rows, _ in days:
+        rows.resize(rows.shape[0], width)
+    labels = np.concatenate([labels for _, labels in days])
+    return Table(sp.vstack([rows for rows, _ in days], format="csr"), labels == 1, [])
 
 
 def _census_records(path: Path) -> Iterator[list[str]]:

@@ -1,0 +1,208 @@
+"""`devnet data`: the paper's data sets, listed, explained and fetched."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+Report = Callable[[str, int, int | None], None]
+
+as_json = click.option("--json", "wants_json", is_flag=True, help="Print JSON for other programs.")
+
+
+@click.group()
+def data() -> None:
+    """List, explain and fetch the paper's nine data sets."""
+
+
+@data.command("list")
+@as_json
+def list_sets(wants_json: bool) -> None:
+    """Show the nine sets, with their figures of the paper's Table 1."""
+    from devnet.datasets import DATASETS
+
+    sets = [_facts(name) for name in DATASETS]
+    if wants_json:
+        click.echo(json.dumps(sets, indent=2))
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("name", "domain", "anomaly"):
+        table.add_column(heading, no_wrap=heading != "anomaly")
+    for heading in ("rows", "columns", "f1 %", "f2 %"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("copy", no_wrap=True)
+    for facts in sets:
+        table.add_row(
+            *(facts[key] for key in ("name", "domain", "anomaly")),
+            *(f"{facts[key]:,}" for key in ("rows", "columns")),
+            *(f"{facts[key]:.2f}" for key in ("f1_percent", "f2_percent")),
+            _state(facts["copy"]),
+        )
+    Console(highlight=False).print(table)
+    click.echo("""
+f1, f2  the paper's 30 labelled anomalies in percent of the training rows, and
+        of all anomalies
+copy    whether one is on this machine; "differs": not exactly the paper's set
+
+devnet data show NAME   says more about one of them
+devnet data get NAME    fetches it""")
+
+
+@data.command()
+@click.argument("name")
+@as_json
+def show(name: str, wants_json: bool) -> None:
+    """Say all that is known about one set."""
+    facts = _facts(name)
+    if wants_json:
+        click.echo(json.dumps(facts, indent=2))
+        return
+    click.echo(f"""\
+{facts["name"]}: {facts["domain"]}; the anomaly is: {facts["anomaly"]}
+
+Rows      {facts["rows"]:,}
+Columns   {facts["columns"]:,}
+f1        {facts["f1_percent"]:.2f}% of the training rows are labelled anomalies
+f2        {facts["f2_percent"]:.2f}% of all anomalies are labelled
+Page      {facts["page"]}
+Licence   {facts["licence"]}
+Cite      {facts["citation"]}
+""")
+    for place, source in enumerate(facts["sources"], start=1):
+        _echo_source(place, source)
+    _echo_copy(facts)
+
+
+@data.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Where to put the files; by default devnet in your cache folder.",
+)
+def get(names: tuple[str, ...], folder: Path | None) -> None:
+    """Fetch sets; what broke off goes on where it stood."""
+    from devnet.datasets import fetch, find
+
+    for name in names:
+        find(name, folder)  # an unknown name is said before anything is fetched
+    for name in names:
+        with _progress() as report:
+            paths = fetch(name, folder, report)
+        _echo_fetched(name, paths, folder)
+
+
+def _facts(name: str) -> dict[str, Any]:
+    """All that is known about a set, as JSON values."""
+    from devnet.datasets import DATASETS, find
+
+    found = find(name)
+    record = DATASETS[name]
+    return {
+        "name": name,
+        "domain": record.domain,
+        "anomaly": record.anomaly,
+        "rows": record.n_rows,
+        "columns": record.n_columns,
+        "f1_percent": record.labelled_share_of_training,
+        "f2_percent": record.labelled_share_of_anomalies,
+        "page": record.address,
+        "licence": record.licence,
+        "citation": record.citation,
+        "sources": [
+            {
+                "format": source.format,
+                "differs": source.note,
+                "files": [file._asdict() for file in source.files],
+            }
+            for source in record.sources
+        ],
+        "copy": found and {"files": [str(path) for path in found[1]], "differs": found[0].note},
+    }
+
+
+def _state(copy: dict[str, Any] | None) -> str:
+    if copy is None:
+        return "no"
+    return "differs" if copy["differs"] else "yes"
+
+
+def _echo_source(place: int, source: dict[str, Any]) -> None:
+    click.echo(f"Form {place}: {source['format']}")
+    for file in source["files"]:
+        click.echo(f"  {file['name']}")
+        if file["address"]:
+            click.echo(f"    from    {file['address']}")
+            click.echo(f"    SHA-256 {file['sha256'] or 'none is published'}")
+    if source["differs"]:
+        click.echo(f"  Differs from the paper's: {source['differs']}.")
+
+
+def _echo_copy(facts: dict[str, Any]) -> None:
+    copy = facts["copy"]
+    if copy is None:
+        click.echo(f"\nThere is no copy here. Fetch one: devnet data get {facts['name']}")
+        return
+    click.echo("\nYour copy:")
+    for path in copy["files"]:
+        click.echo(f"  {path}")
+    if copy["differs"]:
+        click.echo(f"It differs from the paper's set: {copy['differs']}.")
+
+
+def _echo_fetched(name: str, paths: list[Path], folder: Path | None) -> None:
+    from devnet.datasets import DATASETS
+    from devnet.datasets.download import checksum
+
+    record = DATASETS[name]
+    source = record.public_source()
+    assert source is not None  # it was fetched
+    click.echo(f"{name} is here:")
+    for file, path in zip(source.files, paths, strict=True):
+        click.echo(f"  {path}")
+        if file.sha256:
+            click.echo("    its SHA-256 checksum is the published one")
+        else:
+            click.echo(f"    no checksum is published; its SHA-256 is {checksum(path)}")
+    arguments = repr(name) if folder is None else f"{name!r}, {str(folder)!r}"
+    click.echo(f"Licence: {record.licence}")
+    click.echo(f"Read it in Python: devnet.datasets.load({arguments})")
+
+
+@contextmanager
+def _progress() -> Iterator[Report]:
+    """Show bars on a terminal, and a line for each file elsewhere."""
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield _one_line_a_file()
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+    with Progress(*columns, console=console) as bars:
+        tasks: dict[str, Any] = {}
+
+        def report(file: str, done: int, total: int | None) -> None:
+            if file not in tasks:
+                tasks[file] = bars.add_task(file, total=total)
+            bars.update(tasks[file], completed=done)
+
+        yield report
+
+
+def _one_line_a_file() -> Report:
+    seen = set()
+
+    def report(file: str, done: int, total: int | None) -> None:
+        if file not in seen:
+            seen.add(file)
+            size = "" if total is None else f", {total / 1e6:.1f} MB"
+            start = f", going on at {done / 1e6:.1f} MB" if done else ""
+            click.echo(f"Fetching {file}{size}{start}", err=True)
+
+    return report
