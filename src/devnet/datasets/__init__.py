@@ -1,6 +1,5 @@
 """The paper's nine data sets: fetched from public addresses, read from their published formats."""
 
-import difflib
 import lzma
 import os
 import sys
@@ -17,6 +16,7 @@ from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.download import DownloadError, NotServedError, checksum
 from devnet.datasets.download import download as download_file
 from devnet.datasets.records import File, Record, Source
+from devnet.names import known
 
 __all__ = ["DATASETS", "Dataset", "DownloadError", "fetch", "find", "load"]
 
@@ -87,7 +87,7 @@ def load(name: str, folder: Folder | None = None) -> Dataset:
 
 def find(name: str, folder: Folder | None = None) -> tuple[Source, list[Path]] | None:
     """The copy that `load` reads: its source and its files, or None where there is no copy."""
-    return _record(name).find(_folders(folder))
+    return DATASETS[known(name, DATASETS, "data set")].find(_folders(folder))
 
 
 def fetch(
@@ -120,7 +120,7 @@ def fetch(
     DownloadError
         Where a file could not be fetched; says why and what to do.
     """
-    record = _record(name)
+    record = DATASETS[known(name, DATASETS, "data set")]
     folders = _folders(folder)
     source = record.public_source()
     if source is None:
@@ -164,15 +164,6 @@ def _fetch_file(file: File, folder: Path, on_progress: OnProgress | None) -> Pat
 
 def _is_whole(path: Path, sha256: str) -> bool:
     return path.is_file() and (not sha256 or checksum(path) == sha256)
-
-
-def _record(name: str) -> Record:
-    if name in DATASETS:
-        return DATASETS[name]
-    known = {key.lower(): key for key in DATASETS}
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.4)
-    hint = f" Did you mean {known[near[0]]!r}?" if near else ""
-    raise ValueError(f"unknown data set {name!r}; known are {', '.join(DATASETS)}.{hint}")
 
 
 def _absent(name: str, record: Record, folder: Folder | None) -> str:

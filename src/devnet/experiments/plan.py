@@ -1,6 +1,5 @@
 """An experiment as a small TOML file, and the runs that it stands for."""
 
-import difflib
 import inspect
 import itertools
 import json
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 from devnet.datasets.catalogue import DATASETS
 from devnet.experiments.measures import MEASURES
 from devnet.methods import METHODS
+from devnet.names import known
 
 SYNTHETIC = "synthetic"  # the data set of a measure that makes its own rows
 
@@ -91,16 +91,6 @@ class Experiment:
             for method in methods
             for seed in range(min(runs or self.runs, self.n_runs(dataset, method)))
         ]
-
-
-def known(name: str, names: Iterable[str], what: str) -> str:
-    """The name, if it is one of them; else a sentence with the nearest."""
-    names = list(names)
-    if name in names:
-        return name
-    near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.4)
-    hint = "".join(f" Did you mean {n!r}?" for n in names if n.lower() in near)
-    raise ValueError(f"unknown {what} {name!r}; known are {', '.join(names)}.{hint}")
 
 
 def experiment_names(folder: Path) -> list[str]:

@@ -1,0 +1,19 @@
+"""A known name, or a sentence with the nearest one."""
+
+import difflib
+from collections.abc import Iterable
+
+
+def known(name: str, names: Iterable[str], what: str) -> str:
+    """The name, if it is one of the names of `what` there is.
+
+    >>> known("thyriod", ["fraud", "thyroid"], "data set")
+    Traceback (most recent call last):
+    ValueError: unknown data set 'thyriod'; known are fraud, thyroid. Did you mean 'thyroid'?
+    """
+    spelled = {one.lower(): one for one in names}
+    if name in spelled.values():
+        return name
+    near = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=0.4)
+    hint = f" Did you mean {spelled[near[0]]!r}?" if near else ""
+    raise ValueError(f"unknown {what} {name!r}; known are {', '.join(spelled.values())}.{hint}")
