@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN = .venv/bin
 SOURCES = src tests benchmarks
+EXPERIMENTS = $(sort $(basename $(notdir $(wildcard experiments/*.toml))))
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: help demo test check bench accuracy clean
+.PHONY: help demo test check bench reproduce clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
@@ -30,8 +31,12 @@ check: .venv/installed  ## format, lint, types and fast tests
 bench: .venv/installed  ## measure speed against named rivals in one run
 	$(BIN)/python benchmarks/run.py
 
-accuracy: .venv/installed  ## rank the paper's data sets, beside the published figures (20 minutes)
-	$(BIN)/python benchmarks/accuracy.py
+reproduce: .venv/installed  ## run all experiments anew and compare them with the committed results (an hour)
+	for name in $(EXPERIMENTS); do \
+	    $(BIN)/devnet experiment run $$name --results experiments/reproduced || exit 1; done
+	$(BIN)/devnet experiment verify --results experiments/reproduced --against experiments/results
+	mv experiments/reproduced/*.jsonl experiments/results/
+	$(BIN)/devnet experiment report
 
 clean:  ## remove the environment and caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

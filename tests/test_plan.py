@@ -46,6 +46,14 @@ def test_the_plan_is_every_combination(folder):
     }
 
 
+def test_what_two_grids_share_is_run_once(folder):
+    edited(
+        folder, "[methods]", "[[grid]]\nn_labelled = [10, 20]\ncontamination = [0.02]\n[methods]"
+    )
+    settings = read_experiment("quick", folder).settings
+    assert [s["n_labelled"] for s in settings] == [5, 10, 20]
+
+
 def test_the_plan_can_be_narrowed(folder):
     plan = read_experiment("quick", folder).plan(["thyroid"], ["short"], runs=2)
     assert {(run.dataset, run.method) for run in plan} == {("thyroid", "short")}

@@ -118,6 +118,63 @@ def table(name: str, form: str, folder: Path, results: Path | None) -> None:
     _show(made, form)
 
 
+@experiment.command()
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The page.  [default: report.html in the experiments' folder]",
+)
+@folders
+def report(output: Path | None, folder: Path, results: Path | None) -> None:
+    """Write one page with all tables and figures."""
+    from devnet.experiments.plan import experiment_names, read_experiment
+    from devnet.experiments.results import read_results
+    from devnet.model_file import write_whole
+    from devnet.report.experiments_page import make_page
+
+    found = [
+        (read_experiment(name, folder), read_results(_results_path(name, folder, results)))
+        for name in experiment_names(folder)
+    ]
+    if not any(records for _, records in found):
+        raise click.ClickException(
+            f"no results in {results or folder / 'results'} yet; make some: devnet experiment run"
+        )
+    output = output or folder / "report.html"
+    write_whole(output, make_page(found).encode())
+    click.echo(f"The report is in {output}.")
+
+
+@experiment.command()
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="Folder of the earlier results.",
+)
+@folders
+def verify(against: Path, folder: Path, results: Path | None) -> None:
+    """Say whether results that were made again are the same."""
+    from devnet.experiments.plan import experiment_names
+    from devnet.experiments.results import read_results
+    from devnet.experiments.verification import verify as compare
+
+    is_reproduced = True
+    for name in experiment_names(folder):
+        old = read_results(against / f"{name}.jsonl")
+        verdict = compare(old, read_results(_results_path(name, folder, results)))
+        is_reproduced &= verdict.is_reproduced
+        click.echo(
+            f"{name:<18} {verdict.n_equal} of {verdict.n_runs} runs are equal to the last bit; "
+            f"largest difference {verdict.largest_difference:.2g}; "
+            f"{len(verdict.outside)} means outside of their intervals"
+        )
+        for cell in verdict.outside:
+            click.echo(f"  {cell}")
+    if not is_reproduced:
+        raise click.ClickException("not all experiments are reproduced.")
+
+
 def _show(made: "list[Table]", form: str) -> None:
     from devnet.cli import table_text
 

@@ -164,6 +164,7 @@ DATASETS = {
                 format=CSR_NPZ,
                 note="a SUBSTITUTE: other real URLs of the same size and sparsity; its accuracy "
                 "cannot be compared with the paper's",
+                is_substitute=True,
             ),
         ),
     ),
@@ -229,6 +230,7 @@ DATASETS = {
                 parse=parsers.csr_npz,
                 format=CSR_NPZ,
                 note="rebuilt from the raw messages, not the LIBSVM file",
+                is_substitute=True,
             ),
         ),
     ),

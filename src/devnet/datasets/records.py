@@ -22,6 +22,7 @@ class Source(NamedTuple):
     parse: Callable[..., Table]  # takes the files' paths
     format: str
     note: str = ""  # how it differs from the paper's set
+    is_substitute: bool = False  # other rows: results cannot be compared with the paper's
 
 
 class Record(NamedTuple):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from devnet.datasets.catalogue import DATASETS
 from devnet.experiments.plan import Experiment
 from devnet.experiments.published import TABLE_1, TABLE_2
 from devnet.experiments.results import Record
@@ -45,6 +46,16 @@ class Cells:
         """Mean and standard deviation over the runs, if there are any."""
         values = self.values(dataset, method, settings, metric)
         return summarise(values) if values else None
+
+    def is_substitute(self, dataset: str) -> bool:
+        """Whether the rows were not the paper's, so that results cannot be compared with its."""
+        notes = [source.note for source in DATASETS[dataset].sources if source.is_substitute]
+        return any(
+            note in record.description
+            for note in notes
+            for record in self.records
+            if record.dataset == dataset
+        )
 
     def mean(self, dataset: str, method: str, settings: dict[str, Any], metric: str) -> float:
         """Mean over the runs; nan where there are none."""

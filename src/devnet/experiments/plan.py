@@ -57,12 +57,13 @@ class Experiment:
 
     @property
     def settings(self) -> list[dict[str, Any]]:
-        """All combinations, in the order of the file."""
-        return [
+        """All combinations, in the order of the file; one that several grids have counts once."""
+        combinations = [
             dict(zip(part, values, strict=True))
             for part in self.grid
             for values in itertools.product(*part.values())
         ]
+        return [one for place, one in enumerate(combinations) if one not in combinations[:place]]
 
     def n_runs(self, dataset: str, method: str) -> int:
         """How many runs the file asks for."""

@@ -57,59 +57,78 @@ def _comparison_table(cells: Cells, metric: str) -> Table:
     (settings,) = cells.experiment.settings
     theirs = published(cells.experiment, metric)
     in_paper = [m for m in cells.methods if any(m in row for row in theirs.values())]
-    header = ["Data"]
-    for method in cells.methods:
-        header += [method, "paper"] if method in in_paper else [method]
-    rows, means, paper_means = [], [], []
+    ours = {  # nan where there is no run
+        dataset: {m: cells.mean(dataset, m, settings, metric) for m in cells.methods}
+        for dataset in cells.datasets
+    }
+    paper = {d: {m: theirs[d].get(m, np.nan) for m in in_paper} for d in cells.datasets if theirs}
+    rows = []
     for dataset in cells.datasets:
-        found = {m: cells.summary(dataset, m, settings, metric) for m in cells.methods}
-        ours = {m: s.mean if s else float("nan") for m, s in found.items()}
-        paper = {m: theirs.get(dataset, {}).get(m, float("nan")) for m in in_paper}
-        means.append(list(ours.values()))
-        paper_means.append(list(paper.values()))
-        texts = {m: _plus_minus(summary) for m, summary in found.items()}
-        rows.append(_comparison_row(dataset, ours, texts, paper))
-    whole = ~np.isnan(means).any(axis=1)  # sets that every method has
-    average = dict(zip(cells.methods, np.mean(np.array(means)[whole], axis=0), strict=True))
-    paper_average = dict(zip(in_paper, np.mean(np.array(paper_means)[whole], axis=0), strict=True))
-    texts = {m: f"{value:.3f}" for m, value in average.items()}
-    rows.append(_comparison_row("Average", average, texts, paper_average))
+        texts = {m: _plus_minus(cells.summary(dataset, m, settings, metric)) for m in cells.methods}
+        form = "({:.3f})" if cells.is_substitute(dataset) else "{:.3f}"
+        rows.append(_comparison_row(dataset, ours[dataset], texts, paper.get(dataset, {}), form))
+    averaged = [
+        dataset
+        for dataset in cells.datasets
+        if not cells.is_substitute(dataset) and not np.isnan(list(ours[dataset].values())).any()
+    ]
+    if averaged:
+        average = _average(ours, averaged)
+        texts = {m: f"{value:.3f}" for m, value in average.items()}
+        rows.append(_comparison_row("Average", average, texts, _average(paper, averaged)))
     if len(cells.methods) > 1:
-        rows.append(_p_value_row(cells, np.array(means)[whole], np.array(paper_means)[whole]))
+        rows.append(_p_value_row(ours, paper))
     notes = differing_cells(cells, metric)
     if notes:
         notes.insert(0, f"More than {TOLERANCE} standard deviations from the paper:")
+    left_out = [dataset for dataset in cells.datasets if dataset not in averaged]
+    if averaged and left_out:
+        notes.append(f"Averages leave out {', '.join(left_out)}.")
+    header = ["Data"]
+    for method in cells.methods:
+        header += [method, "paper"] if method in in_paper else [method]
     return Table(metric, header, rows, notes)
 
 
 def _comparison_row(
-    name: str, ours: dict[str, float], texts: dict[str, str], paper: dict[str, float]
+    name: str,
+    ours: dict[str, float],
+    texts: dict[str, str],
+    paper: dict[str, float],
+    form: str = "{:.3f}",
 ) -> list[Cell]:
     row = [Cell(name)]
     for method, value in ours.items():
         row.append(Cell(texts[method], _is_best(value, ours.values())))
         if method in paper:
-            row.append(Cell(f"{paper[method]:.3f}", _is_best(paper[method], paper.values())))
+            text = form.format(paper[method])
+            row.append(Cell(text, _is_best(paper[method], paper.values())))
     return row
 
 
-def _p_value_row(cells: Cells, means: np.ndarray, paper_means: np.ndarray) -> list[Cell]:
+def _average(figures: dict[str, dict[str, float]], datasets: list[str]) -> dict[str, float]:
+    if not figures:
+        return {}
+    return {m: float(np.mean([figures[d][m] for d in datasets])) for m in figures[datasets[0]]}
+
+
+def _p_value_row(
+    ours: dict[str, dict[str, float]], paper: dict[str, dict[str, float]]
+) -> list[Cell]:
     """Wilcoxon signed-rank tests of the first method against each other one."""
     row = [Cell("P-value")]
-    n_paper = 0
-    for place, method in enumerate(cells.methods):
-        row.append(Cell(_p_value(means, place)))
-        is_published = any(
-            method in line for line in published(cells.experiment, "AUC-PR").values()
-        )
-        if is_published:
-            row.append(Cell(_p_value(paper_means, n_paper)))
-            n_paper += 1
+    for method in next(iter(ours.values())):
+        row.append(Cell(_p_value(ours, method)))
+        if any(method in figures for figures in paper.values()):
+            row.append(Cell(_p_value(paper, method)))
     return row
 
 
-def _p_value(means: np.ndarray, place: int) -> str:
-    value = wilcoxon(means[:, 0], means[:, place]) if place else None
+def _p_value(figures: dict[str, dict[str, float]], method: str) -> str:
+    """Over the data sets that both methods have; the first method has none against itself."""
+    pairs = np.array([(next(iter(row.values())), row[method]) for row in figures.values()])
+    first, other = pairs[~np.isnan(pairs).any(axis=1)].T
+    value = wilcoxon(first, other)
     return "-" if value is None else f"{value:.3f}"
 
 
@@ -117,7 +136,7 @@ def _sweep_table(cells: Cells, metric: str) -> Table:
     """One column for each setting."""
     varied = varied_settings(cells.experiment)
     settings = cells.experiment.settings
-    header = ["Data", "Method"] + [", ".join(f"{s[name]}" for name in varied) for s in settings]
+    header = ["Data"] + [", ".join(f"{s[name]}" for name in varied) for s in settings]
     rows = []
     for method in cells.methods:
         means = []
@@ -125,31 +144,29 @@ def _sweep_table(cells: Cells, metric: str) -> Table:
             found = [cells.summary(dataset, method, s, metric) for s in settings]
             means.append([summary.mean if summary else float("nan") for summary in found])
             texts = [_plus_minus(summary) for summary in found]
-            rows.append([Cell(dataset), Cell(method), *map(Cell, texts)])
+            rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
         average = np.mean(means, axis=0)
-        texts = [f"{value:.3f}" for value in average]
-        rows.append([Cell("Average"), Cell(method), *map(Cell, texts)])
+        texts = ["-" if np.isnan(value) else f"{value:.3f}" for value in average]
+        rows.append([Cell(_row_name(cells, "Average", method)), *map(Cell, texts)])
     return Table(f"{metric} by {', '.join(map(in_words, varied))}", header, rows, [])
 
 
 def _significance_tables(cells: Cells) -> list[Table]:
     (settings,) = cells.experiment.settings
+    titles = {"normal": "Normal test rows", "anomalies": "Anomalous test rows"}
+    header = ["Data", *(f"{1 - level:.1%}" for level in LEVELS)]
     made = []
-    for who in ("normal", "anomalies"):
-        header = ["Data", *(f"{level:g} ({1 - level:.1%} of the prior)" for level in LEVELS)]
-        rows = [
-            [
-                Cell(dataset),
-                *(
-                    Cell(f"{cells.mean(dataset, method, settings, f'{who} beyond {level}'):.1%}")
+    for who, title in titles.items():
+        rows = []
+        for dataset in cells.datasets:
+            for method in cells.methods:
+                shares = [
+                    cells.mean(dataset, method, settings, f"{who} beyond {level}")
                     for level in LEVELS
-                ),
-            ]
-            for dataset in cells.datasets
-            for method in cells.methods
-        ]
-        title = "Normal test rows" if who == "normal" else "Anomalous test rows"
-        made.append(Table(f"{title} beyond each quantile of the prior", header, rows, []))
+                ]
+                name = Cell(_row_name(cells, dataset, method))
+                rows.append([name, *(Cell(f"{share:.1%}") for share in shares)])
+        made.append(Table(f"{title} beyond what this share of the prior exceeds", header, rows, []))
     return made
 
 
@@ -158,17 +175,22 @@ def _unknown_tables(cells: Cells) -> list[Table]:
     made = []
     for metric in reversed(RANKING):
         columns = [(s, kind) for kind in ("this kind", "other kinds") for s in settings]
-        header = ["Data", *(f"{kind}, {s['labelled_kinds']} labelled" for s, kind in columns)]
+        header = ["Data", *(f"{kind}, {_is_labelled(s)}" for s, kind in columns)]
         rows = []
         for method in cells.methods:
             for dataset in cells.datasets:
                 summaries = [
                     cells.summary(dataset, method, s, f"{metric}, {kind}") for s, kind in columns
                 ]
-                name = dataset if len(cells.methods) == 1 else f"{dataset}, {method}"
-                rows.append([Cell(name), *(Cell(_plus_minus(s)) for s in summaries)])
-        made.append(Table(metric, header, rows, []))
+                name = Cell(_row_name(cells, dataset, method))
+                rows.append([name, *(Cell(_plus_minus(s)) for s in summaries)])
+        title = f"{metric} of one kind, labelled or not, and of the other kinds"
+        made.append(Table(title, header, rows, []))
     return made
+
+
+def _is_labelled(settings: dict[str, Any]) -> str:
+    return "labelled" if settings["labelled_kinds"] == "all" else "not labelled"
 
 
 def _runtime_tables(cells: Cells) -> list[Table]:
@@ -193,7 +215,9 @@ def _runtime_tables(cells: Cells) -> list[Table]:
         ]
         sizes = [s[growing] for s in settings]
         slopes = [log_slope(sizes, column) for column in medians.T]
-        rows.append([Cell("slope on log axes"), *(Cell(f"{slope:.2f}") for slope in slopes)])
+        rows.append(
+            [Cell("slope on log axes"), *(Cell(f"{round(slope, 2) + 0.0:.2f}") for slope in slopes)]
+        )
         made.append(Table(f"Median seconds by {in_words(growing)}", header, rows, []))
     return made
 
@@ -204,6 +228,10 @@ BUILDERS: dict[str, Callable[[Cells], list[Table]]] = {
     "unknown anomalies": _unknown_tables,
     "runtime": _runtime_tables,
 }
+
+
+def _row_name(cells: Cells, name: str, method: str) -> str:
+    return name if len(cells.methods) == 1 else f"{name}, {method}"
 
 
 def _plus_minus(summary: Summary | None) -> str:

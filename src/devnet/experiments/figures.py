@@ -1,0 +1,193 @@
+"""Results as figures: plain data, whatever draws them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from devnet.experiments.cells import RANKING, Cells, in_words, published, varied_settings
+from devnet.experiments.measures import LEVELS
+from devnet.experiments.plan import SYNTHETIC, Experiment
+from devnet.experiments.results import Record
+from devnet.experiments.statistics import log_slope, summarise
+
+
+class Point(NamedTuple):
+    """A value with its interval; `low` and `high` are nan where there is none."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+class Series(NamedTuple):
+    """What is drawn in one colour."""
+
+    name: str
+    points: list[Point]
+    is_reference: bool = False  # not ours: drawn hollow or dashed
+
+
+class Panel(NamedTuple):
+    """One pair of axes. With `categories` x is a place among them, and they run downwards."""
+
+    title: str
+    series: list[Series]
+    x_label: str = ""
+    y_label: str = ""
+    is_log: bool = False
+    categories: tuple[str, ...] = ()
+
+
+class Figure(NamedTuple):
+    """Panels that belong together."""
+
+    title: str
+    panels: list[Panel]
+    caption: str
+
+
+def figures(experiment: Experiment, records: Sequence[Record]) -> list[Figure]:
+    """The figures of an experiment, of whatever runs are there."""
+    cells = Cells(experiment, records)
+    return BUILDERS[experiment.measure](cells) if cells.records else []
+
+
+def _ranking_figures(cells: Cells) -> list[Figure]:
+    varied = varied_settings(cells.experiment)
+    if not varied:
+        return [_comparison_figure(cells)]
+    values = [settings[varied[0]] for settings in cells.experiment.settings]
+    if not all(isinstance(value, int | float) for value in values):
+        return [_setting_figure(cells, varied[0])]
+    return [_sweep_figure(cells, varied[0])]
+
+
+def _comparison_figure(cells: Cells) -> Figure:
+    """Each set a line, each method a dot; the paper's figures are hollow."""
+    (settings,) = cells.experiment.settings
+    panels = []
+    for metric in RANKING:
+        theirs = published(cells.experiment, metric)
+        series = []
+        for method in cells.methods:
+            series.append(Series(method, _by_dataset(cells, method, settings, metric)))
+            paper = [
+                Point(place, theirs[dataset][method], np.nan, np.nan)
+                for place, dataset in enumerate(cells.datasets)
+                if method in theirs.get(dataset, {})
+            ]
+            if paper:
+                series.append(Series(f"{method}, paper", paper, is_reference=True))
+        panels.append(Panel(metric, series, metric, categories=tuple(cells.datasets)))
+    return Figure("Ours and the paper's", panels, "Dots are means, lines their 95% intervals.")
+
+
+def _setting_figure(cells: Cells, setting: str) -> Figure:
+    """Each set a line, each value of a setting a dot."""
+    panels = []
+    for metric in RANKING:
+        series = [
+            Series(f"{settings[setting]}", _by_dataset(cells, method, settings, metric))
+            for method in cells.methods
+            for settings in cells.experiment.settings
+        ]
+        panels.append(Panel(metric, series, metric, categories=tuple(cells.datasets)))
+    return Figure(f"By {in_words(setting)}", panels, "Dots are means, lines their 95% intervals.")
+
+
+def _sweep_figure(cells: Cells, setting: str) -> Figure:
+    """A panel a set: AUC-PR over the values of a setting."""
+    panels = []
+    for dataset in cells.datasets:
+        series = []
+        for method in cells.methods:
+            points = [
+                _point(float(s[setting]), cells.values(dataset, method, s, "AUC-PR"))
+                for s in cells.experiment.settings
+            ]
+            series.append(Series(method, points))
+        panels.append(Panel(dataset, series, in_words(setting), "AUC-PR"))
+    return Figure(f"AUC-PR by {in_words(setting)}", panels, "Bands are 95% intervals of the mean.")
+
+
+def _significance_figures(cells: Cells) -> list[Figure]:
+    """Observed against promised shares; a line on the diagonal keeps its promise."""
+    (settings,) = cells.experiment.settings
+    nominal = [1 - level for level in LEVELS]
+    promise = [Point(share, share, np.nan, np.nan) for share in nominal]
+    panels = []
+    for dataset in cells.datasets:
+        series = []
+        for method in cells.methods:
+            points = [
+                _point(1 - level, cells.values(dataset, method, settings, f"normal beyond {level}"))
+                for level in LEVELS
+            ]
+            series.append(Series(method, [point for point in points if point.y > 0]))
+        series.append(Series("as promised", promise, is_reference=True))
+        panels.append(Panel(dataset, series, "promised share", "observed share", is_log=True))
+    return [
+        Figure(
+            "Normal test rows beyond a quantile of the prior",
+            panels,
+            "Above the diagonal: more false alarms than promised. Bands are 95% intervals.",
+        )
+    ]
+
+
+def _unknown_figures(cells: Cells) -> list[Figure]:
+    panels = []
+    for metric in RANKING:
+        series = []
+        for method in cells.methods:
+            for settings in cells.experiment.settings:
+                points = _by_dataset(cells, method, settings, f"{metric}, this kind")
+                prefix = "" if len(cells.methods) == 1 else f"{method}, "
+                is_labelled = settings["labelled_kinds"] == "all"
+                name = f"{prefix}{'labelled' if is_labelled else 'not labelled'}"
+                series.append(Series(name, points))
+        panels.append(Panel(metric, series, metric, categories=tuple(cells.datasets)))
+    caption = "Test rows: normal ones and anomalies of the kind looked at. 95% intervals."
+    return [Figure("The kind that is labelled or not", panels, caption)]
+
+
+def _runtime_figures(cells: Cells) -> list[Figure]:
+    panels = []
+    for part in cells.experiment.grid:
+        growing = next(name for name, values in part.items() if len(values) > 1)
+        chosen = [
+            s for s in cells.experiment.settings if all(s[name] in part[name] for name in part)
+        ]
+        series = []
+        for method in cells.methods:
+            for what in ("fit", "score"):
+                runs = [cells.values(SYNTHETIC, method, s, what) for s in chosen]
+                points = [
+                    Point(float(s[growing]), float(np.median(v)), min(v), max(v))
+                    for s, v in zip(chosen, runs, strict=True)
+                    if v
+                ]
+                slope = log_slope([p.x for p in points], [p.y for p in points])
+                series.append(Series(f"{method}, {what}: slope {slope:.2f}", points))
+        panels.append(Panel(f"By {in_words(growing)}", series, in_words(growing), "s", is_log=True))
+    return [Figure("Seconds", panels, "Medians; bands are from the fastest to the slowest run.")]
+
+
+BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
+    "ranking": _ranking_figures,
+    "significance": _significance_figures,
+    "unknown anomalies": _unknown_figures,
+    "runtime": _runtime_figures,
+}
+
+
+def _by_dataset(cells: Cells, method: str, settings: dict[str, Any], metric: str) -> list[Point]:
+    found = [cells.values(dataset, method, settings, metric) for dataset in cells.datasets]
+    return [_point(place, values) for place, values in enumerate(found) if values]
+
+
+def _point(x: float, values: list[float]) -> Point:
+    summary = summarise(values or [np.nan])
+    return Point(x, summary.mean, *summary.interval)

@@ -1,0 +1,57 @@
+"""Whether results that were made again are the same."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from devnet.experiments.results import Record
+from devnet.experiments.statistics import summarise
+
+
+class Verdict(NamedTuple):
+    """What a second set of runs says about a first one."""
+
+    n_runs: int  # that both have
+    n_equal: int  # of which all metrics are equal to the last bit
+    largest_difference: float
+    outside: list[str]  # cells whose new mean lies outside of the old 95% interval
+
+    @property
+    def is_reproduced(self) -> bool:
+        """Equal to the last bit, or all means within their intervals."""
+        return self.n_runs > 0 and (self.n_equal == self.n_runs or not self.outside)
+
+
+def verify(old: Sequence[Record], new: Sequence[Record]) -> Verdict:
+    """Compare the metrics of the runs that both have finished."""
+    finished = {record.run.key: record for record in new if not record.error}
+    pairs = [
+        (record, finished[record.run.key])
+        for record in old
+        if not record.error and record.run.key in finished
+    ]
+    differences = [
+        max((abs(one.metrics[name] - other.metrics[name]) for name in one.metrics), default=0.0)
+        for one, other in pairs
+    ]
+    return Verdict(
+        len(pairs),
+        sum(one.metrics == other.metrics for one, other in pairs),
+        max(differences, default=0.0),
+        _outside(pairs),
+    )
+
+
+def _outside(pairs: list[tuple[Record, Record]]) -> list[str]:
+    cells: dict[str, list[tuple[float, float]]] = {}
+    for one, other in pairs:
+        settings = ", ".join(f"{name}={value}" for name, value in one.settings.items())
+        for metric, value in one.metrics.items():
+            cell = f"{metric} of {one.method} on {one.dataset} ({settings})"
+            cells.setdefault(cell, []).append((value, other.metrics[metric]))
+    outside = []
+    for cell, values in cells.items():
+        old, new = (summarise(part) for part in zip(*values, strict=True))
+        low, high = old.interval
+        if old.mean != new.mean and not low <= new.mean <= high:
+            outside.append(f"{cell}: {new.mean:.4f}, was {old.mean:.4f} ({low:.4f} to {high:.4f})")
+    return outside

@@ -1,0 +1,1 @@
+"""Facts as pages: self-contained HTML."""
