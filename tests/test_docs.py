@@ -7,7 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
+
+from devnet.cli.main import main
+from devnet.experiments.plan import read_experiments
+from devnet.experiments.results import read_results
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
@@ -20,6 +26,45 @@ def test_the_readme_s_program_prints_what_the_readme_says():
     with contextlib.redirect_stdout(shown):
         exec(program, {})
     assert shown.getvalue() == expected
+
+
+def test_the_readme_s_table_is_that_of_the_committed_results():
+    arguments = ["experiment", "table", "effectiveness", "--format", "markdown"]
+    folder = ["--folder", str(ROOT / "experiments")]
+    done = CliRunner().invoke(main, [*arguments, *folder], catch_exceptions=False)
+    assert done.output.strip() in (ROOT / "README.md").read_text()
+
+
+def test_the_committed_page_is_that_of_the_committed_results(tmp_path):
+    page = tmp_path / "report.html"
+    folder = ["--folder", str(ROOT / "experiments"), "--output", str(page)]
+    CliRunner().invoke(main, ["experiment", "report", *folder], catch_exceptions=False)
+    assert page.read_text() == (ROOT / "experiments" / "report.html").read_text()
+
+
+def test_every_experiment_is_in_the_readme_and_whole():
+    text = (ROOT / "README.md").read_text()
+    for experiment in read_experiments(ROOT / "experiments"):
+        assert f"| {experiment.name} |" in text
+        records = read_results(ROOT / "experiments" / "results" / f"{experiment.name}.jsonl")
+        done = {record.run.key for record in records if not record.error}
+        assert done == {run.key for run in experiment.plan()}
+
+
+def commands(group, path=()):
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def test_every_verb_is_documented_and_has_help():
+    text = (ROOT / "README.md").read_text()
+    for path, command in commands(main):
+        assert command.help
+        assert f"devnet {' '.join(path)}" in text
 
 
 def test_every_make_target_in_the_documents_exists():

@@ -119,6 +119,18 @@ def test_two_processes_cannot_add_at_once(path):
         pass
 
 
+def test_the_scratch_folder_is_empty_even_after_a_kill(path):
+    for _ in range(2):
+        with ResultsFile(path) as file:
+            scratch = file.scratch_folder()
+            folder = scratch.__enter__()  # never left, as in a process that is killed
+            assert list(folder.iterdir()) == []
+            (folder / "left over").write_text("")
+    with ResultsFile(path) as file, file.scratch_folder() as folder:
+        pass
+    assert not folder.exists()
+
+
 def test_an_unwritable_folder_gets_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     with (

@@ -38,15 +38,14 @@ def folders(command: Callable[..., Any]) -> Callable[..., Any]:
 @folders
 def list_experiments(folder: Path, results: Path | None) -> None:
     """Show the experiments and how many of their runs are done."""
-    from devnet.experiments.plan import experiment_names, read_experiment
+    from devnet.experiments.plan import read_experiments
     from devnet.experiments.results import read_results
 
-    for name in experiment_names(folder):
-        one = read_experiment(name, folder)
+    for one in read_experiments(folder):
         planned = {run.key for run in one.plan()}
-        records = read_results(_results_path(name, folder, results))
+        records = read_results(_results_path(one.name, folder, results))
         done = planned & {record.run.key for record in records if not record.error}
-        click.echo(f"{name:<18} {len(done):>5} of {len(planned):>5} runs done   {one.question}")
+        click.echo(f"{one.name:<18} {len(done):>5} of {len(planned):>5} runs done   {one.question}")
 
 
 @experiment.command()
@@ -127,14 +126,14 @@ def table(name: str, form: str, folder: Path, results: Path | None) -> None:
 @folders
 def report(output: Path | None, folder: Path, results: Path | None) -> None:
     """Write one page with all tables and figures."""
-    from devnet.experiments.plan import experiment_names, read_experiment
+    from devnet.experiments.plan import read_experiments
     from devnet.experiments.results import read_results
     from devnet.model_file import write_whole
     from devnet.report.experiments_page import make_page
 
     found = [
-        (read_experiment(name, folder), read_results(_results_path(name, folder, results)))
-        for name in experiment_names(folder)
+        (one, read_results(_results_path(one.name, folder, results)))
+        for one in read_experiments(folder)
     ]
     if not any(records for _, records in found):
         raise click.ClickException(

@@ -9,6 +9,8 @@ try:
 except ImportError:  # pragma: no cover - an installation without extras
     sys.exit("the devnet command needs two more packages: pip install 'deviation-network[cli]'")
 
+from devnet.names import known
+
 VERBS = {
     "data": "devnet.cli.data",
     "demo": "devnet.cli.demo",
@@ -23,10 +25,12 @@ class Verbs(click.Group):
         """All verbs, in alphabetical order."""
         return sorted(VERBS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, name: str) -> click.Command:
         """The verb's command, which bears its name."""
-        if name not in VERBS:
-            return None
+        try:
+            known(name, VERBS, "verb")
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
         command: click.Command = getattr(importlib.import_module(VERBS[name]), name)
         return command
 

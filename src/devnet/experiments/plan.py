@@ -51,6 +51,7 @@ class Experiment:
         default_factory=lambda: {name: {"method": name} for name in METHODS}
     )
     paper: str = ""  # where the paper has it
+    order: int = 100  # its place in lists and on the page
     notes: list[str] = field(default_factory=list)
     in_parallel: bool = True  # not where time is measured
     fewer: list[dict[str, Any]] = field(default_factory=list)
@@ -92,6 +93,12 @@ class Experiment:
             for method in methods
             for seed in range(min(runs or self.runs, self.n_runs(dataset, method)))
         ]
+
+
+def read_experiments(folder: Path) -> list[Experiment]:
+    """All experiments of a folder, in their order."""
+    experiments = [read_experiment(name, folder) for name in experiment_names(folder)]
+    return sorted(experiments, key=lambda experiment: (experiment.order, experiment.name))
 
 
 def experiment_names(folder: Path) -> list[str]:

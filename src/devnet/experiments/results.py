@@ -1,8 +1,12 @@
 """Results as JSON lines, one a run: written as they come, never lost, read with care."""
 
+import hashlib
 import json
 import os
-from collections.abc import Iterable
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -127,6 +131,21 @@ class ResultsFile:
         place = {run.key: number for number, run in enumerate(order)}
         self.records.sort(key=lambda record: place.get(record.run.key, len(place)))
         write_whole(self._path, b"".join(map(_line, self.records)))
+
+    @contextmanager
+    def scratch_folder(self) -> Iterator[Path]:
+        """An empty folder for as long as it is needed.
+
+        It is the same one for the same file, so what a killed process left there goes too.
+        """
+        name = hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]
+        folder = Path(tempfile.gettempdir()) / f"devnet-{name}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _lock(self) -> None:
         if fcntl is None:  # pragma: no cover - Windows

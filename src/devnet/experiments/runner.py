@@ -2,7 +2,6 @@
 
 import os
 import platform
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
@@ -95,14 +94,14 @@ class _Session:
             return
         to_share = deque(dict.fromkeys(run.dataset for run in self._missing))
         ready: deque[Run] = deque()
-        with tempfile.TemporaryDirectory(prefix="devnet-") as folder, Workers(n_workers) as workers:
+        with self._file.scratch_folder() as folder, Workers(n_workers) as workers:
             while self._missing:
                 while workers.n_free and (ready or to_share):
                     if ready:
                         run = ready.popleft()
-                        workers.start(run, perform, self._experiment, run, Path(folder))
+                        workers.start(run, perform, self._experiment, run, folder)
                     else:
-                        workers.start(to_share[0], prepare, to_share.popleft(), Path(folder))
+                        workers.start(to_share[0], prepare, to_share.popleft(), folder)
                 for answer in workers.answers():
                     ready.extend(self._take(answer))
 

@@ -30,6 +30,8 @@ def _lines(panel: Panel) -> str:
     points = [point for series in panel.series for point in series.points if _is_drawn(point)]
     xs = sorted({point.x for point in points})
     ys = [v for p in points for v in (p.y, p.low, p.high) if np.isfinite(v)]
+    if not panel.is_log:
+        ys = [min(1.0, max(0.0, value)) for value in ys]  # shares, as are the AUCs
     make = _log_axis if panel.is_log else _linear_axis
     x = make(xs, LEFT, WIDTH - RIGHT, xs)
     y = make(ys, HEIGHT - BOTTOM, TOP, None)
@@ -73,7 +75,7 @@ def _dot(point: Point, x: Axis, at: float, place: int, series: Series, label: st
     )
     if not np.isfinite(point.low):
         return dot
-    low, high = (x.place(min(1.0, max(0.0, value))) for value in (point.low, point.high))
+    low, high = x.place(point.low), x.place(point.high)
     return (
         f'<line class="c{place}" x1="{low:.1f}" x2="{high:.1f}" y1="{at:.1f}" y2="{at:.1f}"/>{dot}'
     )
@@ -108,7 +110,12 @@ def _linear_axis(
         high = high if high > low else low + step
         ticks = list(np.arange(low, high + step / 2, step))
     span = (high - low) or 1.0
-    return Axis(list(ticks), lambda value: start + (value - low) / span * (end - start))
+
+    def place(value: float) -> float:
+        inside = min(high, max(low, value))
+        return float(start + (inside - low) / span * (end - start))
+
+    return Axis(list(ticks), place)
 
 
 def _log_axis(
