@@ -8,7 +8,10 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from devnet import DevNet, datasets
+from devnet.experiments.plan import read_experiment
 from devnet.experiments.protocol import make_task
+from devnet.experiments.results import read_results
+from devnet.experiments.runner import run_experiment
 
 DATA = os.environ.get("DEVNET_DATA")
 
@@ -33,3 +36,23 @@ def test_ranking_quality_is_the_paper_s(name):
             )
         )
     assert (np.mean(found, axis=0) > FLOORS[name]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA and Path(DATA).is_dir()), reason="DEVNET_DATA names no folder")
+def test_committed_results_come_again(tmp_path):
+    """Equal to the last bit on the machine that made them, within the spread of runs elsewhere."""
+    experiments = Path(__file__).parents[1] / "experiments"
+    committed = read_results(experiments / "results" / "effectiveness.jsonl")
+    experiment = read_experiment("effectiveness", experiments)
+    plan = experiment.plan(["thyroid", "campaign"], ["DevNet"], runs=2)
+    again = run_experiment(experiment, plan, tmp_path / "again.jsonl")
+    assert len(again) == 4
+    for record in again:
+        cell = [
+            other.metrics["AUC-PR"]
+            for other in committed
+            if (other.dataset, other.method) == (record.dataset, record.method)
+        ]
+        (same,) = (other for other in committed if other.run.key == record.run.key)
+        assert abs(record.metrics["AUC-PR"] - same.metrics["AUC-PR"]) <= 2 * np.std(cell)
