@@ -29,6 +29,13 @@ def test_dense_and_sparse_rows_agree(seed):
         np.testing.assert_allclose(found.toarray(), X.toarray(), rtol=1e-6)
 
 
+def test_selected_rows_are_those_rows(seed):
+    matrix = np.random.default_rng(seed).random((9, 4)).astype(np.float32)
+    chosen = np.array([7, 0, 3])
+    for rows in (as_rows(matrix), as_rows(sp.csr_matrix(matrix))):
+        np.testing.assert_array_equal(rows.select(chosen).dense(slice(None)), matrix[chosen])
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f8", "g", "i1", "u2", "i8", "?"])
 @pytest.mark.parametrize("layout", ["C", "F", "reversed", "readonly"])
 def test_any_type_and_layout(dtype, layout):

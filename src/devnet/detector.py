@@ -15,6 +15,8 @@ from devnet.labels import order_classes, read_labels
 from devnet.parameters import Constraint, check_parameters
 from devnet.rows import Rows, as_rows
 
+QUANTILE_ROWS = 10_000  # unlabelled rows that are scored to find a quantile
+
 
 class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     """A binary classifier that learns from few labelled anomalies and many unlabelled rows.
@@ -134,7 +136,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             sample_weight = _read_weights(sample_weight, labels.is_anomaly)
         self.classes_ = labels.classes
         self._learn(rows, labels.is_anomaly, sample_weight, go_on=go_on)
-        self.threshold_ = self._threshold()
+        self.threshold_ = self._threshold(rows, labels.is_anomaly)
         return self
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
@@ -171,8 +173,19 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """Score rows, float64 of shape (n,)."""
 
     @abstractmethod
-    def _threshold(self) -> float:
-        """Score above which `predict` sees an anomaly."""
+    def _threshold(self, rows: Rows, is_anomaly: np.ndarray) -> float:
+        """Score above which `predict` sees an anomaly, given the training rows."""
+
+    def _unlabelled_quantile(self, rows: Rows, is_anomaly: np.ndarray, share: float) -> float:
+        """Score that this share of the unlabelled training rows stays below.
+
+        The threshold of a detector whose scores have no scale of their own. Of very many rows an
+        even selection is scored.
+        """
+        unlabelled = np.flatnonzero(~is_anomaly)
+        step = -(-len(unlabelled) // QUANTILE_ROWS)
+        scores = self._score(rows.select(unlabelled[::step]))
+        return float(np.quantile(scores, share))
 
     @abstractmethod
     def _tensors(self) -> dict[str, np.ndarray]:

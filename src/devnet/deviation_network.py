@@ -9,6 +9,7 @@ from devnet.deviation_loss import deviation_loss_and_slope
 from devnet.network_detector import NetworkDetector
 from devnet.parameters import Constraint, number, one_of
 from devnet.reference_scores import GaussianPrior, Reference
+from devnet.rows import Rows
 from devnet.sampler import Batch
 from devnet.trainer import Objective
 
@@ -213,5 +214,5 @@ class DevNet(NetworkDetector):
         prior = self._prior()
         return (mean_over(2, outputs) - prior.mean) / prior.std
 
-    def _threshold(self) -> float:
+    def _threshold(self, rows: Rows, is_anomaly: np.ndarray) -> float:
         return self._prior().quantile(self.confidence)

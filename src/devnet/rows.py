@@ -40,6 +40,10 @@ class DenseRows:
         """Rows (b, d) as float32 CSR."""
         return sp.csr_array(self.dense(selection))
 
+    def select(self, selection: np.ndarray) -> "DenseRows":
+        """These rows alone, copied."""
+        return DenseRows(self._array.take(selection, axis=0), self._names)
+
     def columns(self) -> np.ndarray:
         """Columns that can have a value other than zero, ascending."""
         return np.arange(self.shape[1])
@@ -82,6 +86,10 @@ class SparseRows:
         with np.errstate(over="ignore"):
             data = rows.data.astype(np.float32, copy=False)
         return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+    def select(self, selection: np.ndarray) -> "SparseRows":
+        """These rows alone, copied."""
+        return SparseRows(self._csr[selection], self._names)
 
     def columns(self) -> np.ndarray:
         """Columns with at least one stored value, ascending."""
