@@ -32,6 +32,17 @@ def make_task(seed, n=1200, d=8, n_labelled=20, shift=1.2, dtype=np.float32):
     return rows, y, truth
 
 
+def numerical_slope(function, values, step=1e-6):
+    """Central differences of a function of an array."""
+    slope = np.zeros_like(values)
+    for place in np.ndindex(values.shape):
+        shifted = [values.copy(), values.copy()]
+        shifted[0][place] += step
+        shifted[1][place] -= step
+        slope[place] = (function(shifted[0]) - function(shifted[1])) / (2 * step)
+    return slope
+
+
 @pytest.fixture
 def task(seed):
     return make_task(seed)

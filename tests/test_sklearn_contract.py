@@ -13,6 +13,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from devnet import DevNet
+from devnet.competitors import REPEN, DeepSVDD, FSNet
 
 NOT_EQUIVALENT = (
     "weights are probabilities of being drawn; which rows are drawn depends on their order"
@@ -28,6 +29,9 @@ EXPECTED_FAILURES = {
         DevNet(n_epochs=10),
         DevNet(hidden=(), n_epochs=20, n_members=2),
         DevNet(end_to_end=False),
+        REPEN(n_epochs=10),
+        DeepSVDD(n_epochs=20),
+        FSNet(n_epochs=20),
     ],
     expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )

@@ -35,6 +35,13 @@ def to_numpy(array: Array) -> np.ndarray:
     return found
 
 
+def beside(other: Array, array: np.ndarray) -> Array:
+    """Bring a NumPy array to the library, place and type of another array."""
+    if isinstance(other, np.ndarray):
+        return array.astype(other.dtype, copy=False)
+    return namespace(other).from_numpy(array).to(other)
+
+
 def mean_over(axis: int, array: Array) -> Array:
     """Mean over an axis, which costs nothing where the axis has one element."""
     return array.squeeze(axis) if array.shape[axis] == 1 else array.mean(axis)

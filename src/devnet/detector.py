@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from devnet import model_file
-from devnet.labels import order_classes, read_labels
+from devnet.labels import order_classes, read_labels, unlabelled
 from devnet.parameters import Constraint, check_parameters
 from devnet.rows import Rows, as_rows
 
@@ -116,7 +116,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
     ) -> Self:
         check_parameters(self, self._constraints)
         go_on = go_on and self.__sklearn_is_fitted__()
-        if y is None:
+        if y is None and self._needs_labels():
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Give 1 "
                 "for labelled anomalies and 0 for unlabelled rows."
@@ -126,7 +126,9 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         known = None if classes is None else order_classes(classes, self.pos_label)
         if go_on:
             known = self.classes_
-        labels = read_labels(y, pos_label=self.pos_label, classes=known)
+        labels = None if self._needs_labels() else unlabelled(y, rows.shape[0])
+        if labels is None:
+            labels = read_labels(y, pos_label=self.pos_label, classes=known)
         if len(labels.is_anomaly) != rows.shape[0]:
             raise ValueError(
                 f"X has {rows.shape[0]} rows but y has {len(labels.is_anomaly)} labels: "
@@ -156,6 +158,10 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             _refuse_text(X, error)
             raise
         return as_rows(matrix, getattr(self, "feature_names_in_", None))
+
+    def _needs_labels(self) -> bool:
+        """Whether there must be a labelled anomaly."""
+        return True
 
     @abstractmethod
     def _learn(
@@ -221,7 +227,7 @@ def _read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
             f"sample_weight of row {bad} is {weights[bad]}; a weight must be finite and at least 0."
         )
     for half, name in ((is_anomaly, "labelled anomalies"), (~is_anomaly, "unlabelled rows")):
-        if not weights[half].any():
+        if half.any() and not weights[half].any():
             raise ValueError(
                 f"the sample_weight of all {name} is zero, which leaves only one class to draw "
                 "batches from; give at least one of them a positive weight."

@@ -17,6 +17,22 @@ class Labels(NamedTuple):
     classes: np.ndarray  # (2,): what unlabelled rows and anomalies are called by `predict`
 
 
+def unlabelled(y: Any, n_rows: int) -> Labels | None:
+    """Labels of rows none of which is an anomaly: y is None, or zero or missing everywhere.
+
+    For detectors that can do without; None where y says something else.
+    """
+    if y is not None:
+        values = _as_array(y)
+        if values.ndim != 1 or not len(values):
+            return None
+        known = values[~_is_missing(values)]
+        if not (known.dtype.kind in "biuf" and not known.any()) and len(known):
+            return None
+        n_rows = len(values)
+    return Labels(np.zeros(n_rows, dtype=bool), np.array([0, 1]))
+
+
 def read_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels:
     """Tell labelled anomalies from unlabelled rows.
 

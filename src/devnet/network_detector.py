@@ -4,6 +4,7 @@ import logging
 import os
 import re
 from abc import abstractmethod
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Self
 
@@ -13,12 +14,13 @@ from sklearn.callback import with_callbacks
 from devnet import network_file
 from devnet.arrays import Array, Place, is_module, mean_over, one_blas_thread, place_on, to_numpy
 from devnet.detector import FewLabelDetector
-from devnet.optimizer import RMSprop
+from devnet.optimizer import Optimizer, RMSprop
 from devnet.parameters import Constraint, number, one_of, whole_number
 from devnet.progress import EpochBar
 from devnet.rows import Rows, dense_tiles, spans, sparse_tiles
 from devnet.sampler import BalancedSampler
 from devnet.scoring_network import ScoringNetwork
+from devnet.seeds import RANDOM_STATE, member_generators
 from devnet.trainer import Epoch, Objective, Training, train
 
 logger = logging.getLogger(__name__)
@@ -32,18 +34,17 @@ def _is_hidden(value: Any) -> bool:
     return isinstance(value, tuple | list) and all(whole_number(1).accepts(v) for v in value)
 
 
-def _is_random_state(value: Any) -> bool:
-    if isinstance(value, np.random.RandomState | np.random.Generator):
-        return True
-    return value is None or whole_number(0).accepts(value)
-
-
 class NetworkDetector(FewLabelDetector):
     """Trains a stack of networks on balanced batches.
 
     Abstract. A detector says whether a linear unit ends its network (`_has_output_unit`), what
-    the outputs should become (`_objective`) and how they score a row (`_member_scores`).
+    the outputs should become (`_objective`) and how they score a row (`_member_scores`). It may
+    take other batches (`_sampler`) or steps (`_rule`), and leave out biases.
     """
+
+    _sampler: ClassVar[Any] = BalancedSampler
+    _rule: ClassVar[Any] = RMSprop
+    _has_biases: ClassVar[bool] = True
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "hidden": Constraint(
@@ -64,9 +65,7 @@ class NetworkDetector(FewLabelDetector):
         "warm_start": one_of(True, False),
         "keep_interrupted": one_of(True, False),
         "verbose": one_of(True, False),
-        "random_state": Constraint(
-            _is_random_state, "None, a whole number, or a NumPy RandomState or Generator"
-        ),
+        "random_state": RANDOM_STATE,
     }
 
     network_: Any
@@ -115,7 +114,7 @@ class NetworkDetector(FewLabelDetector):
     def _learn(
         self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool
     ) -> None:
-        generators = _generators(self.random_state, self.n_members)
+        generators = member_generators(self.random_state, self.n_members)
         if go_on:
             self._refuse_changed_parameters("train on")
             network = self.network_
@@ -125,8 +124,10 @@ class NetworkDetector(FewLabelDetector):
         network = network.copy(place)
         sparse = network.first_kernel is not None
         network.start_training(rows.columns() if sparse else None, generators)
-        n_steps = self.n_epochs * self.n_batches
-        sampler = BalancedSampler(
+        self._before_training(network, rows, is_anomaly, place)
+        n_batches = self._steps_of_an_epoch(rows.shape[0])
+        n_steps = self.n_epochs * n_batches
+        sampler = self._sampler(
             rows,
             is_anomaly,
             batch_size=self.batch_size,
@@ -135,10 +136,25 @@ class NetworkDetector(FewLabelDetector):
             sample_weight=sample_weight,
         )
         objective = self._objective(network.n_outputs, n_steps, generators, place)
-        training = self._train(network, sampler.batches(place, sparse=sparse), objective)
+        batches = sampler.batches(place, sparse=sparse)
+        training = self._train(network, batches, objective, n_batches)
         network.end_training()
         self.network_ = network.copy(self._place("cpu"))
         self._record(training, go_on=go_on)
+        self._after_training(rows, is_anomaly, generators)
+
+    def _steps_of_an_epoch(self, n_rows: int) -> int:
+        return int(self.n_batches)
+
+    def _before_training(
+        self, network: Any, rows: Rows, is_anomaly: np.ndarray, place: Place
+    ) -> None:
+        """What a detector needs to know of the initial network."""
+
+    def _after_training(
+        self, rows: Rows, is_anomaly: np.ndarray, generators: list[np.random.Generator]
+    ) -> None:
+        """What a detector needs to know of the trained `network_`."""
 
     def _place(self, device: Any) -> Place:
         return place_on(device, with_torch=is_module(self.hidden))
@@ -161,9 +177,11 @@ class NetworkDetector(FewLabelDetector):
             network.draw_output_units(generators)
             return network
         sizes = network_file.sizes(self.hidden, n_columns, output_unit)
-        return ScoringNetwork.initialise(sizes, generators, output_unit=output_unit, sparse=is_wide)
+        return ScoringNetwork.initialise(
+            sizes, generators, output_unit=output_unit, biases=self._has_biases, sparse=is_wide
+        )
 
-    def _train(self, network: Any, batches: Any, objective: Objective) -> Training:
+    def _train(self, network: Any, batches: Any, objective: Objective, n_batches: int) -> Training:
         context = self._init_callback_context(max_subtasks=self.n_epochs)
         context.call_on_fit_task_begin(estimator=self)
         bar = EpochBar(type(self).__name__, self.n_epochs) if self.verbose else None
@@ -182,11 +200,14 @@ class NetworkDetector(FewLabelDetector):
                 network,
                 batches,
                 objective,
-                RMSprop(
-                    network, learning_rate=self.learning_rate, l2=self.l2, clip_norm=self.clip_norm
+                Optimizer(
+                    network,
+                    self._rule(float(self.learning_rate)),
+                    l2=self.l2,
+                    clip_norm=self.clip_norm,
                 ),
                 n_epochs=self.n_epochs,
-                n_batches=self.n_batches,
+                n_batches=n_batches,
                 keep_best=self.keep_best,
                 keep_interrupted=self.keep_interrupted,
                 on_epoch=on_epoch,
@@ -215,13 +236,8 @@ class NetworkDetector(FewLabelDetector):
         scores = np.empty(rows.shape[0], dtype=np.float32)
 
         def score_span(span: slice) -> None:
-            network = self.network_.for_scoring(place)
-            if network.first_kernel is not None:
-                for selection, part in sparse_tiles(rows, span):
-                    scores[selection] = self._mean_score(network.forward([part])[0])
-            else:
-                for selection, tile in dense_tiles(rows, span):
-                    scores[selection] = self._mean_score(network.forward(place(tile[None]))[0])
+            for selection, outputs in self._outputs(rows, span, place):
+                scores[selection] = self._mean_score(outputs)
 
         is_serial = is_module(self.hidden)  # a caller's module may not bear several threads
         cut = spans(rows.shape[0], 1 if is_serial else os.cpu_count() or 1)
@@ -231,6 +247,16 @@ class NetworkDetector(FewLabelDetector):
             with one_blas_thread(), ThreadPoolExecutor(len(cut)) as pool:
                 list(pool.map(score_span, cut))
         return scores.astype(np.float64)
+
+    def _outputs(self, rows: Rows, span: slice, place: Place) -> Iterator[tuple[slice, Array]]:
+        """Yield the trained network's outputs (m, b, k) for the rows of a span, tile by tile."""
+        network = self.network_.for_scoring(place)
+        if network.first_kernel is not None:
+            for selection, part in sparse_tiles(rows, span):
+                yield selection, network.forward([part])[0]
+        else:
+            for selection, tile in dense_tiles(rows, span):
+                yield selection, network.forward(place(tile[None]))[0]
 
     def _mean_score(self, outputs: Array) -> np.ndarray:
         """The mean deviation of the members is the score, (b,)."""
@@ -260,22 +286,8 @@ class NetworkDetector(FewLabelDetector):
             n_columns=self.n_features_in_,
             n_members=self.n_members,
             output_unit=self._has_output_unit(),
+            biases=self._has_biases,
         )
         self.history_ = network_file.read_history(header)
         self.best_epoch_ = network_file.read_best_epoch(header, self.n_members)
         self.n_iter_ = len(self.history_)
-
-
-def _generators(random_state: Any, n_members: int) -> list[np.random.Generator]:
-    """Independent generators, one a member; the global random state is never touched.
-
-    Member i draws the same numbers however many members there are.
-    """
-    if isinstance(random_state, np.random.Generator):
-        seeds = random_state.integers(2**63, size=n_members)
-    elif isinstance(random_state, np.random.RandomState):
-        seeds = random_state.randint(2**31, size=n_members)
-    else:
-        sequence = np.random.SeedSequence(random_state)
-        return [np.random.default_rng(child) for child in sequence.spawn(n_members)]
-    return [np.random.default_rng(int(seed)) for seed in seeds]

@@ -28,6 +28,7 @@ def from_tensors(
     n_columns: int,
     n_members: int,
     output_unit: bool,
+    biases: bool,
 ) -> Any:
     """Build the network that these parameters describe from exactly these tensors."""
     unknown = set(tensors) - {"parameters", "first_kernel", "columns"}
@@ -43,7 +44,9 @@ def from_tensors(
     n_parameters = parameter_count(widths, sparse=sparse)
     parameters = tensor(tensors, "parameters", (n_members, n_parameters))
     first_kernel = _sparse_kernel(tensors, widths, n_members, output_unit) if sparse else None
-    return ScoringNetwork(widths, parameters, output_unit=output_unit, first_kernel=first_kernel)
+    return ScoringNetwork(
+        widths, parameters, output_unit=output_unit, biases=biases, first_kernel=first_kernel
+    )
 
 
 def sizes(hidden: Any, n_columns: int, output_unit: bool) -> tuple[int, ...]:

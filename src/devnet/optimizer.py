@@ -1,11 +1,12 @@
-"""RMSprop with an L2 penalty and a clipped gradient, as Keras 2 computes them.
+"""Gradient steps with an L2 penalty and a clipped gradient, as Keras 2 computes them.
 
 The penalty adds l2 * sum(w^2) of the penalised kernels to the loss, so 2 * l2 * w to their
-gradient, before the gradient of each member is clipped to a global norm. The epsilon stands
-outside the root. torch's weight_decay and RMSprop differ in all three.
+gradient, before the gradient of each member is clipped to a global norm. torch's weight_decay and
+rules differ from all of this.
 """
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,8 +14,50 @@ from devnet.arrays import Array, namespace, to_numpy
 from devnet.scoring_network import Gradient
 from devnet.sparse_layer import ColumnGradient, SparseKernel
 
-RHO = 0.9
 EPSILON = 1e-7
+
+
+class Rule(Protocol):
+    """How a gradient becomes a step. Its states are means that decay by `rho` a step."""
+
+    rho: float
+    n_states: int
+
+    def apply(self, gradient: Array, states: Sequence[Array]) -> None:
+        """Turn the gradient into the step to subtract, in place; the states have decayed."""
+
+
+class RMSprop(NamedTuple):
+    """Divide by the root of the mean square; epsilon stands outside of the root."""
+
+    learning_rate: float
+    rho: float = 0.9
+    n_states: int = 1
+
+    def apply(self, gradient: Array, states: Sequence[Array]) -> None:
+        """See `Rule`."""
+        (mean_square,) = states
+        mean_square += (1 - self.rho) * (gradient * gradient)
+        gradient *= self.learning_rate
+        gradient /= namespace(gradient).sqrt(mean_square) + EPSILON
+
+
+class Adadelta(NamedTuple):
+    """Scale by the ratio of the root mean squares of past steps and of gradients."""
+
+    learning_rate: float
+    rho: float = 0.95
+    n_states: int = 2
+
+    def apply(self, gradient: Array, states: Sequence[Array]) -> None:
+        """See `Rule`."""
+        mean_square, mean_square_step = states
+        sqrt = namespace(gradient).sqrt
+        mean_square += (1 - self.rho) * (gradient * gradient)
+        gradient *= sqrt(mean_square_step / self.rho + EPSILON)  # as it was before it decayed
+        gradient /= sqrt(mean_square + EPSILON)
+        mean_square_step += (1 - self.rho) * (gradient * gradient)
+        gradient *= self.learning_rate
 
 
 class Trainable(Protocol):
@@ -28,16 +71,16 @@ class Trainable(Protocol):
         """How many parameters, from the first on, the penalty falls on."""
 
 
-class RMSprop:
+class Optimizer:
     """Updates the parameters of all members in place."""
 
     def __init__(
-        self, network: Trainable, *, learning_rate: float, l2: float, clip_norm: float | None
+        self, network: Trainable, rule: Rule, *, l2: float, clip_norm: float | None
     ) -> None:
         self._parameters = network.parameters
         self._penalised = network.parameters[:, : network.n_penalised]
-        self._mean_square = network.parameters * 0
-        self._learning_rate = float(learning_rate)
+        self._rule = rule
+        self._states = [network.parameters * 0 for _ in range(rule.n_states)]
         self._l2 = float(l2)
         self._clip_norm = clip_norm if clip_norm is None else float(clip_norm)
         self._columns: list[_LazyColumns] = []
@@ -45,7 +88,7 @@ class RMSprop:
         if first is not None:
             column_l2 = self._l2 if first.is_penalised else 0.0
             self._columns = [
-                _LazyColumns(kernel, self._learning_rate, column_l2, first.expected_square())
+                _LazyColumns(kernel, rule, column_l2, first.expected_square())
                 for kernel in first.kernel
             ]
 
@@ -65,10 +108,9 @@ class RMSprop:
                 state.add_penalty(columns)
         if self._clip_norm is not None:
             _clip(gradient, self._clip_norm)
-        self._mean_square *= RHO
-        self._mean_square += (1 - RHO) * (dense * dense)
-        dense *= self._learning_rate
-        dense /= namespace(dense).sqrt(self._mean_square) + EPSILON
+        for mean in self._states:
+            mean *= self._rule.rho
+        self._rule.apply(dense, self._states)
         self._parameters -= dense
         for state, columns in zip(self._columns, gradient.columns, strict=True):
             state.step(columns)
@@ -92,21 +134,19 @@ def _clip(gradient: Gradient, clip_norm: float) -> None:
 
 
 class _LazyColumns:
-    """RMSprop for one member's sparse kernel, at the cost of the touched rows only.
+    """The rule for one member's sparse kernel, at the cost of the touched rows only.
 
-    A row that is not touched keeps its weights; its mean square decays by `RHO` a step, which is
-    caught up with when the row is next touched. Without penalty this is exactly what a dense
-    RMSprop does. With penalty a dense one would shrink a row in every step, this one only in the
-    steps that touch it.
+    A row that is not touched keeps its weights; its states decay by `rho` a step, which is caught
+    up with when the row is next touched. Without penalty this is exactly what the dense rule
+    does. With penalty a dense one would shrink a row in every step, this one only in the steps
+    that touch it.
     """
 
-    def __init__(
-        self, kernel: np.ndarray, learning_rate: float, l2: float, expected_square: float
-    ) -> None:
+    def __init__(self, kernel: np.ndarray, rule: Rule, l2: float, expected_square: float) -> None:
         self._kernel = kernel  # (c, h), updated in place
-        self._mean_square = np.zeros_like(kernel)
+        self._rule = rule
+        self._states = [np.zeros_like(kernel) for _ in range(rule.n_states)]
         self._last_step = np.full(len(kernel), -1, dtype=np.int32)
-        self._learning_rate = learning_rate
         self._l2 = l2
         self._step = 0
         self._asked = -1
@@ -125,19 +165,19 @@ class _LazyColumns:
 
     def step(self, columns: ColumnGradient) -> None:
         touched, weights, slope = columns  # (t,), (t, h), (t, h)
-        last = self._last_step.take(touched)
         if self._l2:
             self._forget_squares(touched, weights)
-        decay = np.float32(RHO) ** (self._step - last).astype(np.float32)
-        mean_square = self._mean_square.take(touched, axis=0)
-        mean_square *= decay[:, None]
-        mean_square += (1 - RHO) * (slope * slope)
-        slope *= self._learning_rate
-        slope /= np.sqrt(mean_square) + np.float32(EPSILON)
+        elapsed = self._step - self._last_step.take(touched)
+        decay = np.float32(self._rule.rho) ** elapsed.astype(np.float32)
+        states = [state.take(touched, axis=0) for state in self._states]
+        for state in states:
+            state *= decay[:, None]
+        self._rule.apply(slope, states)
         weights -= slope
         if self._l2:
             self.sum_of_squares += float(np.vdot(weights, weights))
-        _put_rows(self._mean_square, touched, mean_square)
+        for whole, state in zip(self._states, states, strict=True):
+            _put_rows(whole, touched, state)
         _put_rows(self._kernel, touched, weights)
         self._last_step[touched] = self._step
         self._step += 1

@@ -33,7 +33,7 @@ class BalancedSampler:
     rows : Rows
         The training rows, labelled and unlabelled.
     is_anomaly : (n,) bool array
-        Which rows are labelled anomalies.
+        Which rows are labelled anomalies. Without any, batches are half as large.
     batch_size : int
         Draws a step, an even number.
     n_steps : int
@@ -65,7 +65,8 @@ class BalancedSampler:
             indices.append(np.concatenate([anomalies, others], axis=1))
             counts.append(np.concatenate([multiplicity, np.ones_like(others)], axis=1))
         self._indices = np.stack(indices, axis=1)  # (n_steps, m, b)
-        self._weights = np.stack(counts, axis=1).astype(np.float32) / np.float32(batch_size)
+        n_draws = batch_size if is_anomaly.any() else half
+        self._weights = np.stack(counts, axis=1).astype(np.float32) / np.float32(n_draws)
         row_is_anomaly = np.arange(self._indices.shape[2]) < anomalies.shape[1]
         self._is_anomaly = np.tile(row_is_anomaly, (len(generators), 1))  # (m, b)
 
@@ -110,6 +111,8 @@ class _Pool:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Row numbers and how often each was drawn; both (n_steps, b), counts sum to size."""
         distinct = len(self._indices)
+        if not distinct:
+            return np.zeros((n_steps, 0), dtype=int), np.zeros((n_steps, 0), dtype=int)
         if distinct > size:
             drawn = self.draw(n_steps, size, generator)
             return drawn, np.ones_like(drawn)

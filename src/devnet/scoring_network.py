@@ -41,6 +41,8 @@ class ScoringNetwork:
         first kernel is not among them.
     output_unit : bool
         Whether the last layer is the linear unit eta; without it the last layer is a ReLU layer.
+    biases : bool
+        Whether biases are trained; else they stay zero.
     first_kernel : SparseKernel, optional
         The kernel of the first layer for rows of very many columns.
     """
@@ -51,10 +53,12 @@ class ScoringNetwork:
         parameters: Array,
         *,
         output_unit: bool = True,
+        biases: bool = True,
         first_kernel: SparseKernel | None = None,
     ) -> None:
         self.sizes = sizes
         self.output_unit = output_unit
+        self.biases = biases
         self.first_kernel = first_kernel
         sparse = first_kernel is not None
         self._shapes = _shapes(sizes, sparse=sparse)
@@ -74,6 +78,7 @@ class ScoringNetwork:
         generators: Sequence[np.random.Generator],
         *,
         output_unit: bool = True,
+        biases: bool = True,
         sparse: bool = False,
     ) -> "ScoringNetwork":
         """Glorot-uniform kernels, zero biases; one generator a member.
@@ -91,7 +96,7 @@ class ScoringNetwork:
         if sparse:
             is_hidden = is_first_hidden(sizes, output_unit)
             first = SparseKernel.empty(len(generators), sizes[0], sizes[1], is_penalised=is_hidden)
-        return cls(sizes, parameters, output_unit=output_unit, first_kernel=first)
+        return cls(sizes, parameters, output_unit=output_unit, biases=biases, first_kernel=first)
 
     @property
     def n_outputs(self) -> int:
@@ -114,6 +119,7 @@ class ScoringNetwork:
             self.sizes,
             place(to_numpy(self.parameters).copy()),
             output_unit=self.output_unit,
+            biases=self.biases,
             first_kernel=self.first_kernel,
         )
 
@@ -164,7 +170,8 @@ class ScoringNetwork:
             inputs, outputs = tape[layer], tape[layer + 1]
             if self._is_relu(layer):
                 slope *= outputs > 0
-            xp.matmul(ones, slope, out=gradient.biases[layer])  # faster than a sum over rows
+            if self.biases:
+                xp.matmul(ones, slope, out=gradient.biases[layer])  # faster than a sum over rows
             if layer == 0 and self.first_kernel is not None:
                 gradient.columns = self.first_kernel.backward(inputs, slope)
             else:

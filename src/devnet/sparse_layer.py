@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.arrays import Array, namespace, to_numpy
+from devnet.arrays import Array, beside, to_numpy
 
 
 class ColumnGradient(NamedTuple):
@@ -103,10 +103,7 @@ class SparseKernel:
         else:
             local = self._localise(known, self._compactor)
             products = [part.rows @ part.weights for part in local]
-        stacked = np.stack(products)
-        if isinstance(like, np.ndarray):
-            return stacked.astype(like.dtype, copy=False), local
-        return namespace(like).from_numpy(stacked).to(like), local
+        return beside(like, np.stack(products)), local
 
     def backward(self, local: list[_Local], slope: Array) -> list[ColumnGradient]:
         """Gradient of sum(slope * products), slope (m, b, h), by the touched kernel rows."""

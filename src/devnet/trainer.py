@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from devnet.arrays import Array, to_numpy
-from devnet.optimizer import RMSprop
+from devnet.optimizer import Optimizer
 from devnet.sampler import Batch
 from devnet.scoring_network import Gradient
 from devnet.sparse_layer import SparseKernel
@@ -52,7 +52,7 @@ def train(
     network: Network,
     batches: Iterator[Batch],
     objective: Objective,
-    optimizer: RMSprop,
+    optimizer: Optimizer,
     *,
     n_epochs: int,
     n_batches: int,
@@ -92,7 +92,7 @@ def _run_epoch(
     network: Network,
     batches: Iterator[Batch],
     objective: Objective,
-    optimizer: RMSprop,
+    optimizer: Optimizer,
     n_batches: int,
 ) -> np.ndarray:
     """Take `n_batches` steps; mean loss of each member, (m,)."""
@@ -111,7 +111,7 @@ def _run_epoch(
 class _Kept:
     """The weights to keep, for each member by itself."""
 
-    def __init__(self, network: Network, optimizer: RMSprop) -> None:
+    def __init__(self, network: Network, optimizer: Optimizer) -> None:
         self._network = network
         self._optimizer = optimizer
         self._parameters = network.parameters * 1  # a copy

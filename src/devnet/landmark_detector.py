@@ -1,0 +1,73 @@
+"""LandmarkDetector: scores a row by how its representation lies to landmarks."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from devnet.arrays import Array, to_numpy
+from devnet.model_file import tensor
+from devnet.network_detector import NetworkDetector
+from devnet.parameters import Constraint, number
+from devnet.rows import Rows
+
+LANDMARK_ROWS = 4096  # unlabelled rows that a mean representation is taken over
+
+
+class LandmarkDetector(NetworkDetector):
+    """Trains a representation without output unit, and keeps points of it as landmarks.
+
+    Abstract. A detector finds its landmarks before or after the training, and says how they score
+    a representation. The scores have no scale of their own, so the threshold is the score that a
+    share `confidence` of the unlabelled rows stays below.
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **NetworkDetector._constraints,
+        "confidence": number(0, below=1),
+    }
+
+    landmarks_: np.ndarray
+
+    @abstractmethod
+    def _landmark_shape(self, n_outputs: int) -> tuple[int, ...]:
+        """Shape of a member's landmarks."""
+
+    def _has_output_unit(self) -> bool:
+        return False
+
+    def _threshold(self, rows: Rows, is_anomaly: np.ndarray) -> float:
+        return self._unlabelled_quantile(rows, is_anomaly, self.confidence)
+
+    def _represent(self, rows: Rows) -> np.ndarray:
+        """Representations of a few rows by the trained network, (m, n, k) in double precision."""
+        span = slice(0, rows.shape[0])
+        parts = [to_numpy(out).copy() for _, out in self._outputs(rows, span, self._place("cpu"))]
+        return np.concatenate(parts, axis=1)
+
+    def _tensors(self) -> dict[str, np.ndarray]:
+        return {**super()._tensors(), "landmarks": self.landmarks_}
+
+    def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+        others = {name: array for name, array in tensors.items() if name != "landmarks"}
+        super()._restore(header, others)
+        shape = (self.n_members, *self._landmark_shape(self.network_.n_outputs))
+        self.landmarks_ = tensor(tensors, "landmarks", shape, "float64")
+
+
+def some_unlabelled(is_anomaly: np.ndarray) -> np.ndarray:
+    """An even selection of the unlabelled rows' numbers."""
+    unlabelled = np.flatnonzero(~is_anomaly)
+    return unlabelled[:: -(-len(unlabelled) // LANDMARK_ROWS)]
+
+
+def squared_distances(outputs: Array, points: Array) -> Array:
+    """Between representations (m, b, k) and points (m, p, k): (m, b, p).
+
+    By |x|^2 - 2 x.p + |p|^2 rather than by differences, which would need b * p * k values.
+    """
+    cross = outputs @ points.swapaxes(1, 2)
+    squares = (outputs * outputs).sum(2)[:, :, None] + (points * points).sum(2)[:, None, :]
+    distances = squares - 2 * cross
+    distances[distances < 0] = 0
+    return distances
