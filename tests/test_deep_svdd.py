@@ -71,7 +71,7 @@ def test_without_margin_labels_are_ignored_which_is_said(seed, caplog):
         model = DeepSVDD(margin=None, n_epochs=5, random_state=0).fit(rows, y)
     assert "ignores the 20 labels" in caplog.text
     assert roc_auc_score(truth, model.anomaly_score(rows)) > 0.8
-    for nothing in (None, np.zeros(len(rows)), np.full(len(rows), np.nan)):
+    for nothing in (None, np.zeros(len(rows))):
         alone = DeepSVDD(margin=None, n_epochs=5, random_state=0).fit(rows, nothing)
         assert roc_auc_score(truth, alone.anomaly_score(rows)) > 0.8
     with pytest.raises(ValueError, match="requires y"):

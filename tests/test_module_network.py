@@ -39,10 +39,10 @@ def test_learns(variant, seed):
 def test_equals_the_built_in_network(task):
     rows, y, _ = task
     built_in = DevNet(n_epochs=3, random_state=0)
-    from devnet.network_detector import _generators
     from devnet.rows import as_rows
+    from devnet.seeds import member_generators
 
-    start = built_in._initial_network(as_rows(rows), _generators(0, 1))
+    start = built_in._initial_network(as_rows(rows), member_generators(0, 1))
     module = nn.Sequential(nn.Linear(8, 20), nn.ReLU())
     module[0].weight.data = torch.from_numpy(start._kernels[0][0].T.copy())
     module[0].bias.data.zero_()

@@ -8,14 +8,14 @@ from torch import nn
 
 from devnet import DevNet, GaussianPrior
 from devnet.arrays import place_on
-from devnet.network_detector import _generators
 from devnet.rows import as_rows
 from devnet.sampler import BalancedSampler
+from devnet.seeds import member_generators
 
 
 def plain_training(model, rows, y):
     """Algorithm 1 with autograd and the draws of `model`: an nn.Sequential, a loss a step."""
-    generators = _generators(model.random_state, 1)
+    generators = member_generators(model.random_state, 1)
     network = model._initial_network(as_rows(rows), generators)
     first, last = nn.Linear(rows.shape[1], 20), nn.Linear(20, 1)
     for layer, kernel in zip((first, last), network._kernels, strict=True):

@@ -18,16 +18,13 @@ class Labels(NamedTuple):
 
 
 def unlabelled(y: Any, n_rows: int) -> Labels | None:
-    """Labels of rows none of which is an anomaly: y is None, or zero or missing everywhere.
+    """Labels of rows none of which is an anomaly: y is None, or zero everywhere.
 
     For detectors that can do without; None where y says something else.
     """
     if y is not None:
         values = _as_array(y)
-        if values.ndim != 1 or not len(values):
-            return None
-        known = values[~_is_missing(values)]
-        if not (known.dtype.kind in "biuf" and not known.any()) and len(known):
+        if values.ndim != 1 or values.dtype.kind not in "biuf" or not len(values) or values.any():
             return None
         n_rows = len(values)
     return Labels(np.zeros(n_rows, dtype=bool), np.array([0, 1]))
