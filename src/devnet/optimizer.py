@@ -5,7 +5,7 @@ gradient, before the gradient of each member is clipped to a global norm. torch'
 rules differ from all of this.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from devnet.scoring_network import Gradient
 from devnet.sparse_layer import ColumnGradient, SparseKernel
 
 EPSILON = 1e-7
+BLOCK_VALUES = 1 << 16  # of a sparse kernel that are updated together
 
 
 class Rule(Protocol):
@@ -161,12 +162,17 @@ class _LazyColumns:
 
     def add_penalty(self, columns: ColumnGradient) -> None:
         if self._l2:
-            np.add(columns.slope, 2 * self._l2 * columns.weights, out=columns.slope)
+            for _, weights, slope in _blocks(columns):
+                slope += 2 * self._l2 * weights
 
     def step(self, columns: ColumnGradient) -> None:
-        touched, weights, slope = columns  # (t,), (t, h), (t, h)
         if self._l2:
-            self._forget_squares(touched, weights)
+            self._forget_squares(columns.touched, columns.weights)
+        for block in _blocks(columns):
+            self._step_block(*block)
+        self._step += 1
+
+    def _step_block(self, touched: np.ndarray, weights: np.ndarray, slope: np.ndarray) -> None:
         elapsed = self._step - self._last_step.take(touched)
         decay = np.float32(self._rule.rho) ** elapsed.astype(np.float32)
         states = [state.take(touched, axis=0) for state in self._states]
@@ -180,7 +186,6 @@ class _LazyColumns:
             _put_rows(whole, touched, state)
         _put_rows(self._kernel, touched, weights)
         self._last_step[touched] = self._step
-        self._step += 1
 
     def _forget_squares(self, touched: np.ndarray, weights: np.ndarray) -> None:
         is_drawn = self._is_drawn.take(touched)
@@ -193,6 +198,14 @@ class _LazyColumns:
         changed = np.flatnonzero(self._last_step > self._asked)
         self._asked = self._step - 1
         return changed
+
+
+def _blocks(columns: ColumnGradient) -> Iterator[ColumnGradient]:
+    """Views of some rows at a time, few enough to stay in the processor's cache."""
+    height = max(1, BLOCK_VALUES // columns.slope.shape[1])
+    for start in range(0, len(columns.touched), height):
+        block = slice(start, start + height)
+        yield ColumnGradient(*(part[block] for part in columns))
 
 
 def _put_rows(table: np.ndarray, places: np.ndarray, rows: np.ndarray) -> None:

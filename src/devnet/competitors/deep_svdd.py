@@ -14,7 +14,6 @@ from devnet.trainer import Objective
 
 logger = logging.getLogger(__name__)
 
-SMALLEST = 0.1  # of a centre's coordinates: a unit that is zero for every row would learn nothing
 CHUNK = 256  # rows that are represented together
 TINY = 1e-12  # keeps a row at the centre from a division by zero
 
@@ -143,7 +142,7 @@ class DeepSVDD(LandmarkDetector):
             batch = [rows.sparse(part)] if is_sparse else place(rows.dense(part)[None])
             outputs = to_numpy(network.forward(batch)[0]).astype(np.float64)  # (m, b, k)
             total = total + outputs.sum(1, keepdims=True)
-        self.landmarks_ = np.maximum(total / len(chosen), SMALLEST)  # (m, 1, k)
+        self.landmarks_ = total / len(chosen)  # (m, 1, k)
 
     def _objective(
         self,
