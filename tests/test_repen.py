@@ -38,12 +38,13 @@ def test_lesinn_is_the_mean_distance_to_the_nearest_of_each_subsample(make, seed
     matrix = generator.normal(size=(300, 6)).astype(np.float32)
     chosen = draw_subsamples(np.arange(300), generator)
     assert chosen.shape == (400,)
-    assert all(len(set(part)) == 8 for part in chosen.reshape(50, 8).tolist())
+    subsamples = chosen.reshape(8, 50).T
+    assert all(len(set(part)) == 8 for part in subsamples.tolist())
     rows = as_rows(make(matrix))
     found = lesinn_scores(rows, rows.select(chosen))
     nearest = [
         np.linalg.norm(matrix[:, None].astype(float) - matrix[part], axis=2).min(1)
-        for part in chosen.reshape(50, 8)
+        for part in subsamples
     ]
     np.testing.assert_allclose(found, np.mean(nearest, axis=0), rtol=1e-4, atol=1e-5)
 
@@ -99,7 +100,7 @@ def test_the_subsamples_that_score_are_part_of_the_model(task):
     kernel, bias = model.network_._kernels[0][0], model.network_._biases[0][0]
     outputs = np.maximum(rows.astype(np.float64) @ kernel + bias, 0)
     distances = np.linalg.norm(outputs[:, None] - model.landmarks_[0], axis=2)
-    expected = distances.reshape(len(rows), 50, 8).min(2).mean(1)
+    expected = distances.reshape(len(rows), 8, 50).min(1).mean(1)
     np.testing.assert_allclose(model.anomaly_score(rows), expected, rtol=1e-4, atol=1e-4)
 
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from devnet.arrays import Array, to_numpy
+from devnet.arrays import Array, namespace, to_numpy
 from devnet.model_file import tensor
 from devnet.network_detector import NetworkDetector
 from devnet.parameters import Constraint, number
@@ -64,10 +64,11 @@ def some_unlabelled(is_anomaly: np.ndarray) -> np.ndarray:
 def squared_distances(outputs: Array, points: Array) -> Array:
     """Between representations (m, b, k) and points (m, p, k): (m, b, p).
 
-    By |x|^2 - 2 x.p + |p|^2 rather than by differences, which would need b * p * k values.
+    One product of (x, |x|^2, 1) and (-2 p, 1, |p|^2), which passes over the b * p distances once.
+    Rounding may leave a tiny negative distance.
     """
-    cross = outputs @ points.swapaxes(1, 2)
-    squares = (outputs * outputs).sum(2)[:, :, None] + (points * points).sum(2)[:, None, :]
-    distances = squares - 2 * cross
-    distances[distances < 0] = 0
-    return distances
+    xp = namespace(outputs)
+    x_square, p_square = ((part * part).sum(2)[:, :, None] for part in (outputs, points))
+    left = xp.concatenate([outputs, x_square, xp.ones_like(x_square)], 2)
+    right = xp.concatenate([-2 * points, xp.ones_like(p_square), p_square], 2)
+    return left @ right.swapaxes(1, 2)

@@ -6,6 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from devnet.trainer import Epoch, Objective, Training, train
 
 logger = logging.getLogger(__name__)
 
+THREADED_PRODUCTS = 1 << 24  # multiplications of a step from which several threads are faster
 WIDE = 4096  # columns from which CSR rows train as such; narrower ones train as dense batches
 
 
@@ -137,7 +139,9 @@ class NetworkDetector(FewLabelDetector):
         )
         objective = self._objective(network.n_outputs, n_steps, generators, place)
         batches = sampler.batches(place, sparse=sparse)
-        training = self._train(network, batches, objective, n_batches)
+        n_products = self.batch_size * network.parameters.shape[1]
+        with one_blas_thread() if n_products < THREADED_PRODUCTS else nullcontext():
+            training = self._train(network, batches, objective, n_batches)
         network.end_training()
         self.network_ = network.copy(self._place("cpu"))
         self._record(training, go_on=go_on)

@@ -18,41 +18,33 @@ N_POINTS = N_SUBSAMPLES * SUBSAMPLE_SIZE
 
 
 def draw_subsamples(rows: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Row numbers of all subsamples, one after the other; of very few rows some repeat."""
+    """Row numbers (400,): the first row of each of the 50 subsamples, then the second, and so on.
+
+    Of very few rows some occur twice in a subsample.
+    """
     repeats = len(rows) < SUBSAMPLE_SIZE
-    return np.concatenate(
-        [generator.choice(rows, SUBSAMPLE_SIZE, replace=repeats) for _ in range(N_SUBSAMPLES)]
-    )
+    drawn = [generator.choice(rows, SUBSAMPLE_SIZE, replace=repeats) for _ in range(N_SUBSAMPLES)]
+    return np.stack(drawn, axis=1).ravel()
 
 
 def mean_nearest(squared: Array) -> Array:
     """Squared distances (..., 400) to the subsamples' rows -> scores (...)."""
     xp = namespace(squared)
-    nearest = xp.amin(squared.reshape(*squared.shape[:-1], N_SUBSAMPLES, SUBSAMPLE_SIZE), -1)
-    return xp.sqrt(nearest).mean(-1)
+    nearest = xp.amin(squared.reshape(*squared.shape[:-1], SUBSAMPLE_SIZE, N_SUBSAMPLES), -2)
+    return xp.sqrt(xp.clip(nearest, 0, None)).mean(-1)
 
 
 def lesinn_scores(rows: Rows, points: Rows) -> np.ndarray:
     """Score rows (n, d) by subsamples whose rows are `points` (400, d), in input space."""
-    whole = slice(0, rows.shape[0])
     scores = np.empty(rows.shape[0])
-    if rows.is_sparse:
-        subsample: Any = points.sparse(slice(None)).astype(np.float64)
-        squares = np.asarray(subsample.multiply(subsample).sum(1)).ravel()
-        for place, part in sparse_tiles(rows, whole):
-            scores[place] = mean_nearest(_sparse_distances(part, subsample.T.tocsc(), squares))
-        return scores
-    subsample = points.dense(slice(None)).astype(np.float64)
+    subsample: Any = points.sparse(slice(None)) if rows.is_sparse else points.dense(slice(None))
+    subsample = subsample.astype(np.float64)
     squares = (subsample * subsample).sum(1)
-    for place, tile in dense_tiles(rows, whole):
-        own = (tile * tile).sum(1)
-        distances = np.maximum(own[:, None] + squares - 2 * (tile @ subsample.T), 0)
+    tiles = sparse_tiles if rows.is_sparse else dense_tiles
+    for place, tile in tiles(rows, slice(0, rows.shape[0])):
+        product = tile @ subsample.T
+        distances = -2 * (product.toarray() if sp.issparse(product) else product)
+        distances += squares
+        distances += (tile * tile).sum(1)[:, None]
         scores[place] = mean_nearest(distances)
     return scores
-
-
-def _sparse_distances(part: Any, subsample: Any, squares: np.ndarray) -> np.ndarray:
-    cross = sp.csr_array(part @ subsample).toarray()
-    own = np.asarray(part.multiply(part).sum(1)).ravel()
-    distances: np.ndarray = np.maximum(own[:, None] + squares - 2 * cross, 0)
-    return distances
