@@ -64,6 +64,15 @@ def test_every_format_shows_the_same(devnet, folder):
     assert made[1]["rows"][0] == {"Data": "thyroid", "quick": "0.550 ± 0.071"}
 
 
+def test_a_narrow_terminal_shows_means_alone(devnet, folder, monkeypatch):
+    add_results(folder)
+    monkeypatch.setenv("COLUMNS", "20")
+    shown = devnet("table", "quick").stdout
+    assert "0.550" in shown
+    assert "±" not in shown
+    assert "Wider terminals" in " ".join(shown.split())
+
+
 def test_failed_runs_end_with_a_sentence_and_exit_code_1(devnet, folder):
     (folder / "campaign.npz").unlink()
     done = devnet("run", "quick", "--datasets", "campaign", "--runs", "1", "--workers", "1")
