@@ -37,7 +37,16 @@ def add_results(folder):
         for seed in (0, 1):
             values = {"AUC-ROC": 0.9, "AUC-PR": 0.5 + seed / 10}
             one = record(seed, **values)
-            file.add(type(one)(**{**vars(one), "method": "quick", "settings": {"n_labelled": 5}}))
+            file.add(
+                type(one)(
+                    **{
+                        **vars(one),
+                        "method": "quick",
+                        "settings": {"n_labelled": 5},
+                        "parameters": {"method": "DevNet", "n_epochs": 2},
+                    }
+                )
+            )
     return path
 
 
