@@ -37,7 +37,16 @@ def add_results(folder):
         for seed in (0, 1):
             values = {"AUC-ROC": 0.9, "AUC-PR": 0.5 + seed / 10}
             one = record(seed, **values)
-            file.add(type(one)(**{**vars(one), "method": "quick", "settings": {"n_labelled": 5}}))
+            file.add(
+                type(one)(
+                    **{
+                        **vars(one),
+                        "method": "quick",
+                        "settings": {"n_labelled": 5},
+                        "parameters": {"method": "DevNet", "n_epochs": 2},
+                    }
+                )
+            )
     return path
 
 
@@ -62,6 +71,15 @@ def test_every_format_shows_the_same(devnet, folder):
     assert ["AUC-PR", "thyroid", "0.550 ± 0.071"] in lines
     made = json.loads(devnet("table", "quick", "--format", "json").stdout)
     assert made[1]["rows"][0] == {"Data": "thyroid", "quick": "0.550 ± 0.071"}
+
+
+def test_a_narrow_terminal_shows_means_alone(devnet, folder, monkeypatch):
+    add_results(folder)
+    monkeypatch.setenv("COLUMNS", "20")
+    shown = devnet("table", "quick").stdout
+    assert "0.550" in shown
+    assert "±" not in shown
+    assert "Wider terminals" in " ".join(shown.split())
 
 
 def test_failed_runs_end_with_a_sentence_and_exit_code_1(devnet, folder):

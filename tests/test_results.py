@@ -14,6 +14,7 @@ def record(seed=0, *, error="", version=__version__, **metrics):
     return Record(
         dataset="thyroid",
         method="DevNet",
+        parameters={"method": "DevNet"},
         seed=seed,
         settings={"n_labelled": 30},
         metrics=metrics or {"AUC-PR": 0.1 + seed},

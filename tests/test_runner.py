@@ -15,6 +15,7 @@ from test_results import record
 from devnet.experiments.plan import Run, read_experiment
 from devnet.experiments.results import read_results
 from devnet.experiments.runner import estimate, run_experiment
+from devnet.experiments.tables import tables
 
 FILE = """
 title = "Quick"
@@ -102,6 +103,19 @@ def test_only_what_is_missing_is_done(folder):
     assert len(records) == 4
 
 
+def test_changed_parameters_are_other_runs_and_the_old_ones_are_kept(folder):
+    run(folder, datasets=["campaign"], runs=1)
+    (folder / "quick.toml").write_text(FILE.replace("n_epochs = 2", "n_epochs = 3"))
+    records, seen = run(folder, datasets=["campaign"], runs=1)
+    assert seen[0].n_done == 0
+    assert [record.parameters["n_epochs"] for record in records] == [3]
+    everything = read_results(folder / "results.jsonl")
+    assert sorted(record.parameters["n_epochs"] for record in everything) == [2, 3]
+    shown = tables(read_experiment("quick", folder), everything)
+    assert "(1 run)" in shown[0].rows[0][1].text
+    assert any(note.startswith("1 runs are left out") for note in shown[-1].notes)
+
+
 def test_failures_are_recorded_do_not_stop_the_rest_and_are_tried_again(folder):
     (folder / "annthyroid_21feat_normalised.csv").rename(folder / "hidden.csv")
     records, _ = run(folder)
@@ -155,9 +169,9 @@ def test_the_estimate_is_of_runs_alike_and_says_where_it_knows_none():
         replace(record(), dataset=dataset, method=method, seconds={"total": seconds})
         for dataset, method, seconds in [("a", "x", 1.0), ("a", "x", 3.0), ("b", "x", 100.0)]
     ]
-    missing = [Run("a", "x", 2, {}), Run("b", "x", 1, {})]
+    missing = [Run("a", "x", {}, 2, {}), Run("b", "x", {}, 1, {})]
     assert estimate(missing, records) == (102.0, False)
-    assert estimate([*missing, Run("a", "y", 0, {})], records) == (102.0, True)
+    assert estimate([*missing, Run("a", "y", {}, 0, {})], records) == (102.0, True)
     assert estimate([], []) == (0, False)
 
 

@@ -161,7 +161,12 @@ def test_runtimes_show_medians_and_the_slope():
         for seed, one in enumerate(runs("synthetic", "Def", [0, 0, 0], settings=s))
     ]
     timed = experiment(
-        measure="runtime", paper="", grid=grid, datasets=["synthetic"], methods={"Def": {}}
+        measure="runtime",
+        paper="",
+        grid=grid,
+        datasets=["synthetic"],
+        methods={"Def": {"method": "DevNet"}},
+        runs=3,
     )
     by_rows, by_columns = tables(timed, records)
     assert texts(by_rows)["1,000"][0] == "20.000"

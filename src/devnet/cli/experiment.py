@@ -177,13 +177,7 @@ def verify(against: Path, folder: Path, results: Path | None) -> None:
 def _show(made: "list[Table]", form: str) -> None:
     from devnet.cli import table_text
 
-    shown = getattr(table_text, form)(made)
-    if form == "text":
-        from rich.console import Console
-
-        Console(soft_wrap=False).print(shown)
-    else:
-        click.echo(shown)
+    click.echo(getattr(table_text, form)(made))
 
 
 def _results_path(name: str, folder: Path, results: Path | None) -> Path:

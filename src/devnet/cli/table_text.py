@@ -8,21 +8,40 @@ from typing import Any
 from devnet.experiments.tables import Cell, Table
 
 
-def text(tables: list[Table]) -> Any:
-    """For a terminal."""
-    from rich.console import Group
+def text(tables: list[Table]) -> str:
+    """For a terminal; where it is too narrow, standard deviations are left out."""
+    from rich.console import Console
     from rich.table import Table as RichTable
+
+    console = Console()
+    with console.capture() as captured:
+        for table in tables:
+            narrow = _width(table) > console.width
+            shown = RichTable(title=table.title, title_justify="left")
+            for place, name in enumerate(table.header):
+                shown.add_column(name, justify="right" if place else "left", no_wrap=not place)
+            for row in table.rows:
+                shown.add_row(*(_styled(cell, narrow) for cell in row))
+            console.print(shown)
+            for note in table.notes:
+                console.print(note, markup=False, highlight=False)
+            if narrow:
+                console.print("Wider terminals, and other formats, show standard deviations too.")
+            console.print()
+    return captured.get().rstrip("\n")
+
+
+def _width(table: Table) -> int:
+    """Characters of the widest line, with borders."""
+    columns = zip(table.header, *([cell.text for cell in row] for row in table.rows), strict=True)
+    return 1 + sum(3 + max(map(len, texts[1:])) for texts in columns)
+
+
+def _styled(cell: Cell, narrow: bool) -> Any:
     from rich.text import Text
 
-    parts: list[Any] = []
-    for table in tables:
-        shown = RichTable(title=table.title, title_justify="left")
-        for place, name in enumerate(table.header):
-            shown.add_column(name, justify="right" if place else "left")
-        for row in table.rows:
-            shown.add_row(*(Text(cell.text, "bold" if cell.is_best else "") for cell in row))
-        parts += [shown, *(Text(note) for note in table.notes), Text("")]
-    return Group(*parts)
+    shown = cell.text.split(" ± ")[0] if narrow else cell.text
+    return Text(shown, "bold" if cell.is_best else "")
 
 
 def markdown(tables: list[Table]) -> str:

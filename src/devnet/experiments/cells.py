@@ -14,11 +14,17 @@ TOLERANCE = 2  # standard deviations of ours beyond which a cell differs from th
 
 
 class Cells:
-    """The finished runs of an experiment, by cell."""
+    """The finished runs of an experiment, by cell.
+
+    Only what the experiment's file asks for: runs from before it was changed are left out.
+    """
 
     def __init__(self, experiment: Experiment, records: Sequence[Record]) -> None:
         self.experiment = experiment
-        self.records = [record for record in records if not record.error]
+        planned = {run.key for run in experiment.plan()}
+        finished = [record for record in records if not record.error]
+        self.records = [record for record in finished if record.run.key in planned]
+        self.n_unplanned = len(finished) - len(self.records)
         self.datasets = [
             name for name in experiment.datasets if any(r.dataset == name for r in self.records)
         ]

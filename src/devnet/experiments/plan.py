@@ -21,9 +21,10 @@ class Run(NamedTuple):
     """What identifies a run."""
 
     dataset: str
-    method: str
+    method: str  # what the experiment calls it
+    parameters: dict[str, Any]  # which method of the registry it is, and with which parameters
     seed: int
-    settings: dict[str, Any]
+    settings: dict[str, Any]  # of the measure
 
     @property
     def key(self) -> str:
@@ -87,7 +88,7 @@ class Experiment:
         if runs is not None and runs < 1:
             raise ValueError(f"runs={runs}: at least one run is needed.")
         return [
-            Run(dataset, method, seed, settings)
+            Run(dataset, method, self.methods[method], seed, settings)
             for dataset in datasets
             for settings in self.settings
             for method in methods

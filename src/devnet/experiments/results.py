@@ -27,6 +27,7 @@ class Record:
 
     dataset: str
     method: str
+    parameters: dict[str, Any]
     seed: int
     settings: dict[str, Any]
     metrics: dict[str, float]
@@ -39,7 +40,7 @@ class Record:
     @property
     def run(self) -> Run:
         """What ran."""
-        return Run(self.dataset, self.method, self.seed, self.settings)
+        return Run(self.dataset, self.method, self.parameters, self.seed, self.settings)
 
 
 def read_results(path: Path) -> list[Record]:

@@ -164,7 +164,7 @@ def perform(experiment: Experiment, run: Run, folder: Path) -> dict[str, Any]:
     """In a worker: one run; metrics, seconds and memory of its record."""
     start = time.perf_counter()
     forget_peak_memory()
-    parameters = dict(experiment.methods[run.method])
+    parameters = dict(run.parameters)
     method = METHODS[parameters.pop("method")]
     if "device" in method().get_params():
         parameters.setdefault("device", "cpu")  # results must not depend on the machine's GPU

@@ -260,6 +260,10 @@ def _run_notes(cells: Cells, records: Sequence[Record]) -> list[str]:
     n_missing = len(planned - {record.run.key for record in cells.records})
     if n_missing:
         notes.append(f"{n_missing} of {len(planned)} planned runs are missing.")
+    if cells.n_unplanned:
+        notes.append(
+            f"{cells.n_unplanned} runs are left out: the experiment's file does not ask for them."
+        )
     for part in cells.experiment.fewer:
         what = ", ".join([*part.get("methods", []), *part["datasets"]])
         notes.append(f"{part['runs']} runs for {what}: {part['reason']}.")
