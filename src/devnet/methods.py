@@ -6,12 +6,18 @@ from typing import Any
 import numpy as np
 
 from devnet import model_file
+from devnet.competitors import BalancedLogistic, IForest, PUBaggedTrees
 from devnet.detector import FewLabelDetector
 from devnet.deviation_network import DevNet
 from devnet.model_file import CLASSES_DTYPES, ModelFileError, field, is_finite_number
 from devnet.parameters import check_parameters
 
-METHODS: dict[str, type[FewLabelDetector]] = {"DevNet": DevNet}
+METHODS: dict[str, type[FewLabelDetector]] = {  # by the names that tables show
+    "DevNet": DevNet,
+    "iForest": IForest,
+    "PU trees": PUBaggedTrees,
+    "logistic regression": BalancedLogistic,
+}
 
 
 def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
@@ -36,12 +42,13 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
     """
     header, tensors = model_file.read(path)
     name = field(header, "method", lambda value: isinstance(value, str))
-    if name not in METHODS:
+    classes = {method.__name__: method for method in METHODS.values()}
+    if name not in classes:
         raise ModelFileError(
             f"{path} was saved by a method {name!r} that is unknown here; known are "
-            f"{', '.join(METHODS)}. Upgrade with: pip install --upgrade deviation-network"
+            f"{', '.join(classes)}. Upgrade with: pip install --upgrade deviation-network"
         )
-    detector = _with_parameters(METHODS[name], header, hidden)
+    detector = _with_parameters(classes[name], header, hidden)
     _restore_labels(detector, header)
     detector._restore(header, tensors)
     detector.threshold_ = float(field(header, "threshold", is_finite_number))
