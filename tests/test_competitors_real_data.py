@@ -13,8 +13,13 @@ from devnet.methods import METHODS
 
 DATA = os.environ.get("DEVNET_DATA")
 
-# Mean AUC-PR of three runs on thyroid stays above these; measured are .16, .93 and .78.
-FLOORS = {"iForest": 0.11, "PU trees": 0.88, "logistic regression": 0.68}
+# Mean AUC-PR of three runs on thyroid stays above these; measured are .16, .93, .78 and .89.
+FLOORS = {
+    "iForest": 0.11,
+    "PU trees": 0.88,
+    "logistic regression": 0.68,
+    "gradient boosting": 0.84,
+}
 
 
 @pytest.mark.slow

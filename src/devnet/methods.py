@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from devnet import model_file
-from devnet.competitors import BalancedLogistic, IForest, PUBaggedTrees
+from devnet.competitors import BalancedLogistic, GradientBoosting, IForest, PUBaggedTrees
 from devnet.detector import FewLabelDetector
 from devnet.deviation_network import DevNet
 from devnet.model_file import CLASSES_DTYPES, ModelFileError, field, is_finite_number
@@ -17,6 +17,7 @@ METHODS: dict[str, type[FewLabelDetector]] = {  # by the names that tables show
     "iForest": IForest,
     "PU trees": PUBaggedTrees,
     "logistic regression": BalancedLogistic,
+    "gradient boosting": GradientBoosting,
 }
 
 
