@@ -6,17 +6,29 @@ from typing import Any
 import numpy as np
 
 from devnet import model_file
-from devnet.competitors import REPEN, DeepSVDD, FSNet
+from devnet.competitors import (
+    REPEN,
+    BalancedLogistic,
+    DeepSVDD,
+    FSNet,
+    GradientBoosting,
+    IForest,
+    PUBaggedTrees,
+)
 from devnet.detector import FewLabelDetector
 from devnet.deviation_network import DevNet
 from devnet.model_file import CLASSES_DTYPES, ModelFileError, field, is_finite_number
 from devnet.parameters import check_parameters
 
-METHODS: dict[str, type[FewLabelDetector]] = {  # in the order of the paper's Table 1
+METHODS: dict[str, type[FewLabelDetector]] = {  # as tables call and order them
     "DevNet": DevNet,
     "REPEN": REPEN,
     "DSVDD": DeepSVDD,
     "FSNet": FSNet,
+    "iForest": IForest,
+    "PU trees": PUBaggedTrees,
+    "logistic regression": BalancedLogistic,
+    "gradient boosting": GradientBoosting,
 }
 
 

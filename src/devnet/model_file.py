@@ -6,7 +6,7 @@ Reading takes nothing on trust: a file that is cut, foreign, newer or edited get
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
@@ -151,6 +151,13 @@ def tensor(
             f"the tensor {name!r} of the model file has values that are not finite."
         )
     return array
+
+
+def refuse_unknown(tensors: dict[str, np.ndarray], known: Iterable[str]) -> None:
+    """Refuse a file that holds more than what it should."""
+    unknown = set(tensors) - set(known)
+    if unknown:
+        raise ModelFileError(f"the model file holds an unknown tensor {sorted(unknown)[0]!r}.")
 
 
 def is_finite_number(value: Any) -> bool:

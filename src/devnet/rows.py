@@ -3,9 +3,11 @@
 Nothing here copies the whole matrix: rows become float32 when they are drawn.
 """
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -116,20 +118,34 @@ class SparseRows:
 Rows = DenseRows | SparseRows
 
 
+class Tileable(Protocol):
+    """Rows that can be had dense, part by part."""
+
+    shape: tuple[int, int]
+
+    def dense(self, selection: slice | np.ndarray) -> np.ndarray:
+        """Rows (b, d) as float32."""
+
+    def check_finite(self, rows: slice = slice(None)) -> None:
+        """Refuse a value that is not finite."""
+
+
 def as_rows(X: Any, names: np.ndarray | None = None) -> Rows:
     """Wrap a validated matrix; `names` of columns are for messages."""
     return SparseRows(X, names) if sp.issparse(X) else DenseRows(X, names)
 
 
-def dense_tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield the rows of a span in order, in float64 tiles; refuse a value that is not finite.
+def dense_tiles(
+    rows: Tileable, span: slice, dtype: type = np.float64
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the rows of a span in order, in tiles; refuse a value that is not finite.
 
     A matrix product rounds a row differently with its place among the others. In double precision
     that happens far below what the single precision of the scores shows, so a row has the same
     score alone, in any batch and in any order. A tile is overwritten by the next one.
     """
     n_columns = rows.shape[1]
-    tile = np.empty((_tile_height(n_columns), n_columns))
+    tile: np.ndarray = np.empty((_tile_height(n_columns), n_columns), dtype)
     for start in range(span.start, span.stop, len(tile)):
         place = slice(start, min(start + len(tile), span.stop))
         part = tile[: place.stop - start]
@@ -153,6 +169,16 @@ def spans(n_rows: int, n_spans: int) -> list[slice]:
     n_spans = max(1, min(n_spans, n_rows // SPAN_ROWS))
     edges = np.linspace(0, n_rows, n_spans + 1).astype(int).tolist()
     return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
+def in_threads(n_rows: int, do: Callable[[slice], None]) -> None:
+    """Do something to every row, a span of them in each thread."""
+    cut = spans(n_rows, os.cpu_count() or 1)
+    if len(cut) == 1:
+        do(cut[0])
+        return
+    with ThreadPoolExecutor(len(cut)) as pool:
+        list(pool.map(do, cut))
 
 
 def has_finite_sum(values: np.ndarray) -> bool:

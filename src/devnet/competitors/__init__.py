@@ -1,7 +1,19 @@
 """The methods that DevNet is compared with, by the same contract."""
 
+from devnet.competitors.bagged_trees import PUBaggedTrees
+from devnet.competitors.boosting import GradientBoosting
 from devnet.competitors.deep_svdd import DeepSVDD
 from devnet.competitors.fsnet import FSNet
+from devnet.competitors.isolation_forest import IForest
+from devnet.competitors.logistic_regression import BalancedLogistic
 from devnet.competitors.repen import REPEN
 
-__all__ = ["REPEN", "DeepSVDD", "FSNet"]
+__all__ = [
+    "REPEN",
+    "BalancedLogistic",
+    "DeepSVDD",
+    "FSNet",
+    "GradientBoosting",
+    "IForest",
+    "PUBaggedTrees",
+]

@@ -1,0 +1,95 @@
+"""ForestDetector: what every detector made of decision trees shares."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from devnet.competitors.projection import TENSORS as PROJECTION_TENSORS
+from devnet.competitors.projection import WIDE, ProjectedRows, Projection
+from devnet.detector import FewLabelDetector
+from devnet.forest import Forest
+from devnet.model_file import refuse_unknown
+from devnet.parameters import Constraint, number, whole_number
+from devnet.rows import Rows, Tileable, dense_tiles, in_threads
+from devnet.seeds import RANDOM_STATE, as_generator, draw_seed
+
+
+class ForestDetector(FewLabelDetector):
+    """Scores rows by a sum over decision trees; wide rows are projected first.
+
+    Abstract. A detector says how its trees are grown (`_grow`) and what their sum means
+    (`_read_sum`).
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "n_trees": whole_number(1),
+        "confidence": number(0, below=1),
+        "random_state": RANDOM_STATE,
+    }
+
+    n_trees: int
+    confidence: float
+    random_state: Any
+    forest_: Forest
+    projection_: Projection | None
+
+    @abstractmethod
+    def _grow(
+        self,
+        rows: Tileable,
+        is_anomaly: np.ndarray,
+        sample_weight: np.ndarray | None,
+        generator: np.random.Generator,
+    ) -> Forest:
+        """Grow the trees."""
+
+    @abstractmethod
+    def _read_sum(self, total: np.ndarray) -> np.ndarray:
+        """Sum of the trees' values -> scores, both (b,)."""
+
+    def _learn(
+        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool
+    ) -> None:
+        generator = as_generator(self.random_state)
+        self.projection_ = None
+        if self._is_wide():
+            self.projection_ = Projection.draw(rows.shape[1], draw_seed(generator))
+        self.forest_ = self._grow(self._narrow(rows), is_anomaly, sample_weight, generator)
+
+    def _is_wide(self) -> bool:
+        return self.n_features_in_ >= WIDE
+
+    def _narrow(self, rows: Rows) -> Tileable:
+        return rows if self.projection_ is None else ProjectedRows(rows, self.projection_)
+
+    def _score(self, rows: Rows) -> np.ndarray:
+        narrow = self._narrow(rows)
+        scores = np.empty(rows.shape[0])
+
+        def score_span(span: slice) -> None:
+            for place, tile in dense_tiles(narrow, span, np.float32):
+                scores[place] = self._read_sum(self.forest_.sum_values(tile))
+
+        in_threads(rows.shape[0], score_span)
+        return scores
+
+    def _threshold(self, rows: Rows, is_anomaly: np.ndarray) -> float:
+        return self._unlabelled_quantile(rows, is_anomaly, self.confidence)
+
+    def _tensors(self) -> dict[str, np.ndarray]:
+        projection = self.projection_.to_tensors() if self.projection_ else {}
+        return self.forest_.to_tensors() | projection
+
+    def _facts(self) -> dict[str, Any]:
+        return {}
+
+    def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+        self.projection_ = None
+        n_columns = self.n_features_in_
+        if self._is_wide():
+            self.projection_ = Projection.from_tensors(tensors, n_columns)
+            n_columns = self.projection_.n_components
+        self.forest_ = Forest.from_tensors(tensors, n_trees=self.n_trees, n_columns=n_columns)
+        known = self.forest_.to_tensors()
+        refuse_unknown(tensors, [*known, *(PROJECTION_TENSORS if self._is_wide() else ())])
