@@ -121,14 +121,14 @@ def test_two_processes_cannot_add_at_once(path):
 
 
 def test_the_scratch_folder_is_empty_even_after_a_kill(path):
-    for _ in range(2):
-        with ResultsFile(path) as file:
-            scratch = file.scratch_folder()
-            folder = scratch.__enter__()  # never left, as in a process that is killed
-            assert list(folder.iterdir()) == []
-            (folder / "left over").write_text("")
+    with ResultsFile(path) as file:
+        scratch = file.scratch_folder()
+        left_over = scratch.__enter__()  # never left, as in a process that is killed
+        (left_over / "data").write_text("")
     with ResultsFile(path) as file, file.scratch_folder() as folder:
-        pass
+        assert list(folder.iterdir()) == []
+        assert folder != left_over  # where orphans may still write
+        assert not left_over.exists()
     assert not folder.exists()
 
 

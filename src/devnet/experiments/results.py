@@ -137,12 +137,13 @@ class ResultsFile:
     def scratch_folder(self) -> Iterator[Path]:
         """An empty folder for as long as it is needed.
 
-        It is the same one for the same file, so what a killed process left there goes too.
+        What a killed process left for the same file goes too. The folder is a new one each time:
+        orphans of that process may still be writing.
         """
         name = hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]
-        folder = Path(tempfile.gettempdir()) / f"devnet-{name}"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
+        for left_over in Path(tempfile.gettempdir()).glob(f"devnet-{name}-*"):
+            shutil.rmtree(left_over, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix=f"devnet-{name}-"))
         try:
             yield folder
         finally:

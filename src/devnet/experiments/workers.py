@@ -3,6 +3,7 @@
 import multiprocessing
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, Self
 
@@ -81,12 +82,9 @@ class _Worker:
 
 def _work(connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
-    with threadpool_limits(1):
+    with threadpool_limits(1), suppress(EOFError, BrokenPipeError):  # until the parent is gone
         while True:
-            try:
-                function, arguments = connection.recv()
-            except EOFError:  # the parent is gone
-                return
+            function, arguments = connection.recv()
             try:
                 answer = (function(*arguments), "")
             except Exception as error:  # whatever a method raises is recorded, not spread
