@@ -18,7 +18,7 @@ from devnet.detector import FewLabelDetector
 from devnet.optimizer import Optimizer, RMSprop
 from devnet.parameters import Constraint, number, one_of, whole_number
 from devnet.progress import EpochBar
-from devnet.rows import Rows, dense_tiles, spans, sparse_tiles
+from devnet.rows import WIDE, Rows, dense_tiles, spans, sparse_tiles
 from devnet.sampler import BalancedSampler
 from devnet.scoring_network import ScoringNetwork
 from devnet.seeds import RANDOM_STATE, member_generators
@@ -27,7 +27,6 @@ from devnet.trainer import Epoch, Objective, Training, train
 logger = logging.getLogger(__name__)
 
 THREADED_PRODUCTS = 1 << 24  # multiplications of a step from which several threads are faster
-WIDE = 4096  # columns from which CSR rows train as such; narrower ones train as dense batches
 
 
 def _is_hidden(value: Any) -> bool:

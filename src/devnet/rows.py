@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+WIDE = 4096  # columns from which sparse rows are not made dense, not even batch by batch
 CHECKED_VALUES = 1 << 18  # values looked at in one step of a finite check
 SPAN_ROWS = 1 << 15  # rows that are worth a thread of their own
 TILE_VALUES = 1 << 18  # values in one tile of rows that are scored together

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from devnet.competitors.projection import TENSORS as PROJECTION_TENSORS
-from devnet.competitors.projection import WIDE, ProjectedRows, Projection
+from devnet.competitors.projection import ProjectedRows, Projection
 from devnet.detector import FewLabelDetector
 from devnet.forest import Forest
 from devnet.model_file import refuse_unknown
 from devnet.parameters import Constraint, number, whole_number
-from devnet.rows import Rows, Tileable, dense_tiles, in_threads
+from devnet.rows import WIDE, Rows, Tileable, dense_tiles, in_threads
 from devnet.seeds import RANDOM_STATE, as_generator, draw_seed
 
 

@@ -10,7 +10,7 @@ from devnet.arrays import one_blas_thread
 from devnet.detector import FewLabelDetector
 from devnet.model_file import refuse_unknown, tensor
 from devnet.parameters import Constraint, number, whole_number
-from devnet.rows import Rows, dense_tiles, in_threads, sparse_tiles
+from devnet.rows import WIDE, Rows, dense_tiles, in_threads, sparse_tiles
 from devnet.seeds import RANDOM_STATE
 
 logger = logging.getLogger(__name__)
@@ -19,9 +19,9 @@ logger = logging.getLogger(__name__)
 class BalancedLogistic(FewLabelDetector):
     """Tell labelled anomalies from unlabelled rows by a weighted sum of the columns.
 
-    scikit-learn's LogisticRegression with class_weight="balanced" on standardised columns; those
-    of sparse rows are scaled and not centred. The score is the linear predictor, the log of the
-    odds that a row is a labelled anomaly where both kinds are equally frequent.
+    scikit-learn's LogisticRegression with class_weight="balanced" on standardised columns; more
+    than 4,095 sparse ones are scaled and not centred. The score is the linear predictor, the log
+    of the odds that a row is a labelled anomaly where both kinds are equally frequent.
 
     Parameters
     ----------
@@ -106,8 +106,9 @@ class BalancedLogistic(FewLabelDetector):
         from sklearn.preprocessing import StandardScaler
 
         every = slice(None)
-        matrix = rows.sparse(every) if rows.is_sparse else np.ascontiguousarray(rows.dense(every))
-        scaler = StandardScaler(with_mean=not rows.is_sparse)
+        stays_sparse = rows.is_sparse and rows.shape[1] >= WIDE
+        matrix = rows.sparse(every) if stays_sparse else np.ascontiguousarray(rows.dense(every))
+        scaler = StandardScaler(with_mean=not stays_sparse)
         matrix = scaler.fit_transform(matrix, sample_weight=sample_weight)
         search = LogisticRegression(C=self.C, class_weight="balanced", max_iter=self.max_iter)
         with one_blas_thread(), warnings.catch_warnings(record=True) as caught:

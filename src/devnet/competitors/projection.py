@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from devnet.model_file import ModelFileError, tensor
 from devnet.rows import Rows
 
-WIDE = 4096  # columns from which rows are projected
 N_COMPONENTS = 1000
 TILE_ROWS = 4096  # rows that are projected together
 TENSORS = {"projection_value": "float64", "projection_column": "int64", "projection_start": "int64"}
