@@ -1,5 +1,6 @@
-"""Which detectors there are, and opening a saved one."""
+"""Which detectors there are, finding one by name, and opening a saved one."""
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
@@ -10,6 +11,8 @@ from devnet.competitors import BalancedLogistic, GradientBoosting, IForest, PUBa
 from devnet.detector import FewLabelDetector
 from devnet.deviation_network import DevNet
 from devnet.model_file import CLASSES_DTYPES, ModelFileError, field, is_finite_number
+from devnet.names import known
+from devnet.own_estimator import import_estimator
 from devnet.parameters import check_parameters
 
 METHODS: dict[str, type[FewLabelDetector]] = {  # by the names that tables show
@@ -19,6 +22,32 @@ METHODS: dict[str, type[FewLabelDetector]] = {  # by the names that tables show
     "logistic regression": BalancedLogistic,
     "gradient boosting": GradientBoosting,
 }
+
+
+def find_method(name: str) -> Callable[..., Any]:
+    """What builds the detector of a name from its parameters and a `random_state`.
+
+    Parameters
+    ----------
+    name : str
+        One of `METHODS`, or the import path of an estimator of yours.
+
+    Returns
+    -------
+    method : class or function
+        Its results have `fit(X, y)` and `anomaly_score(X)`.
+
+    Examples
+    --------
+    >>> from devnet.methods import find_method
+    >>> find_method("DevNet")(random_state=0)
+    DevNet(random_state=0)
+    >>> find_method("sklearn.svm:LinearSVC")(C=0.1, random_state=0)
+    OwnEstimator(estimator=LinearSVC(C=0.1, random_state=0))
+    """
+    if ":" in name:
+        return import_estimator(name)
+    return METHODS[known(name, METHODS, "method")]
 
 
 def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
@@ -59,9 +88,9 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
 def _with_parameters(
     method: type[FewLabelDetector], header: dict[str, Any], hidden: Any
 ) -> FewLabelDetector:
-    known = set(model_file.encode_parameters(method().get_params(deep=False)))
+    names = set(model_file.encode_parameters(method().get_params(deep=False)))
     parameters = field(
-        header, "parameters", lambda value: isinstance(value, dict) and set(value) == known
+        header, "parameters", lambda value: isinstance(value, dict) and set(value) == names
     )
     parameters = model_file.decode_parameters(parameters)
     needs_module = isinstance(parameters.get("hidden"), dict)
