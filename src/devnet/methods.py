@@ -1,6 +1,7 @@
 """Which detectors there are, finding one by name, and opening a saved one."""
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from os import PathLike
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from devnet import model_file
 from devnet.competitors import BalancedLogistic, GradientBoosting, IForest, PUBaggedTrees
+from devnet.competitors.boosting_libraries import LIBRARY_METHODS
 from devnet.detector import FewLabelDetector
 from devnet.deviation_network import DevNet
 from devnet.model_file import CLASSES_DTYPES, ModelFileError, field, is_finite_number
@@ -21,6 +23,7 @@ METHODS: dict[str, type[FewLabelDetector]] = {  # by the names that tables show
     "PU trees": PUBaggedTrees,
     "logistic regression": BalancedLogistic,
     "gradient boosting": GradientBoosting,
+    **{m.__name__: m for m in LIBRARY_METHODS if find_spec(m.library)},  # where installed
 }
 
 
@@ -72,7 +75,7 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
     """
     header, tensors = model_file.read(path)
     name = field(header, "method", lambda value: isinstance(value, str))
-    classes = {method.__name__: method for method in METHODS.values()}
+    classes = {method.__name__: method for method in (*METHODS.values(), *LIBRARY_METHODS)}
     if name not in classes:
         raise ModelFileError(
             f"{path} was saved by a method {name!r} that is unknown here; known are "

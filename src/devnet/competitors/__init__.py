@@ -2,7 +2,16 @@
 
 from devnet.competitors.bagged_trees import PUBaggedTrees
 from devnet.competitors.boosting import GradientBoosting
+from devnet.competitors.boosting_libraries import CatBoost, LightGBM, XGBoost
 from devnet.competitors.isolation_forest import IForest
 from devnet.competitors.logistic_regression import BalancedLogistic
 
-__all__ = ["BalancedLogistic", "GradientBoosting", "IForest", "PUBaggedTrees"]
+__all__ = [
+    "BalancedLogistic",
+    "CatBoost",
+    "GradientBoosting",
+    "IForest",
+    "LightGBM",
+    "PUBaggedTrees",
+    "XGBoost",
+]
