@@ -89,6 +89,7 @@ def test_wrong_requests_get_a_sentence(folder, arguments, sentence):
         ("n_labelled = [5", "n_labeled = [5", "setting 'n_labeled'.*Did you mean 'n_labelled'"),
         ('method = "DevNet", n_epochs = 1', 'method = "Devnet"', "Did you mean 'DevNet'"),
         ('method = "DevNet", n_epochs = 1', "n_epochs = 1", "method"),
+        ('method = "DevNet", n_epochs = 1', 'method = "sklearn:No"', "sklearn has no 'No'"),
         ('"campaign"]', '"bank"]', "unknown data set 'bank'"),
         ("[[grid]]", "[[grid", "quick.toml is not an experiment"),
     ],

@@ -81,6 +81,14 @@ def test_all_runs_are_done_in_parallel_and_told(folder):
     assert "the paper's has 7,200 rows" in records[0].description
 
 
+def test_an_estimator_of_the_callers_runs_by_its_import_path(folder):
+    own = 'own = { method = "sklearn.ensemble:RandomForestClassifier", n_estimators = 5 }'
+    (folder / "quick.toml").write_text(FILE + own)
+    records, _ = run(folder, methods=["own"], runs=1)
+    assert not [r.error for r in records if r.error]
+    assert all(record.metrics["AUC-ROC"] > 0.9 for record in records)
+
+
 def test_the_same_figures_come_again_however_many_workers_there_are(folder):
     one, _ = run(folder, n_workers=1, file="one.jsonl")
     two, _ = run(folder, n_workers=2, file="two.jsonl")

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -16,12 +17,15 @@ from devnet import DevNet
 from devnet.competitors import (
     REPEN,
     BalancedLogistic,
+    CatBoost,
     DeepSVDD,
     FSNet,
     GradientBoosting,
     IForest,
     PUBaggedTrees,
+    XGBoost,
 )
+from devnet.competitors.boosting_libraries import LIBRARY_METHODS
 
 NOT_EQUIVALENT = (
     "weights are probabilities of being drawn; which rows are drawn depends on their order"
@@ -40,7 +44,8 @@ EXPECTED_FAILURES = {
     IForest: DRAWS,
     PUBaggedTrees: DRAWS,
     BalancedLogistic: dict.fromkeys(WEIGHT_CHECKS, RELATIVE),
-    GradientBoosting: {},
+    XGBoost: dict.fromkeys(WEIGHT_CHECKS, RELATIVE),
+    CatBoost: dict.fromkeys(WEIGHT_CHECKS, RELATIVE),
 }
 
 
@@ -56,8 +61,13 @@ EXPECTED_FAILURES = {
         PUBaggedTrees(n_trees=10),
         BalancedLogistic(),
         GradientBoosting(n_trees=10, learning_rate=0.5),
+        *(
+            method(n_trees=10, learning_rate=0.5)
+            for method in LIBRARY_METHODS
+            if find_spec(method.library)
+        ),
     ],
-    expected_failed_checks=lambda model: EXPECTED_FAILURES[type(model)],
+    expected_failed_checks=lambda model: EXPECTED_FAILURES.get(type(model), {}),
 )
 def test_scikit_learn_check(estimator, check):
     with warnings.catch_warnings():

@@ -1,5 +1,7 @@
-"""Which detectors there are, and opening a saved one."""
+"""Which detectors there are, finding one by name, and opening a saved one."""
 
+from collections.abc import Callable
+from importlib.util import find_spec
 from os import PathLike
 from typing import Any
 
@@ -15,9 +17,12 @@ from devnet.competitors import (
     IForest,
     PUBaggedTrees,
 )
+from devnet.competitors.boosting_libraries import LIBRARY_METHODS
 from devnet.detector import FewLabelDetector
 from devnet.deviation_network import DevNet
 from devnet.model_file import CLASSES_DTYPES, ModelFileError, field, is_finite_number
+from devnet.names import known
+from devnet.own_estimator import import_estimator
 from devnet.parameters import check_parameters
 
 METHODS: dict[str, type[FewLabelDetector]] = {  # as tables call and order them
@@ -29,7 +34,34 @@ METHODS: dict[str, type[FewLabelDetector]] = {  # as tables call and order them
     "PU trees": PUBaggedTrees,
     "logistic regression": BalancedLogistic,
     "gradient boosting": GradientBoosting,
+    **{m.__name__: m for m in LIBRARY_METHODS if find_spec(m.library)},  # where installed
 }
+
+
+def find_method(name: str) -> Callable[..., Any]:
+    """What builds the detector of a name from its parameters and a `random_state`.
+
+    Parameters
+    ----------
+    name : str
+        One of `METHODS`, or the import path of an estimator of yours.
+
+    Returns
+    -------
+    method : class or function
+        Its results have `fit(X, y)` and `anomaly_score(X)`.
+
+    Examples
+    --------
+    >>> from devnet.methods import find_method
+    >>> find_method("DevNet")(random_state=0)
+    DevNet(random_state=0)
+    >>> find_method("sklearn.svm:LinearSVC")(C=0.1, random_state=0)
+    OwnEstimator(estimator=LinearSVC(C=0.1, random_state=0))
+    """
+    if ":" in name:
+        return import_estimator(name)
+    return METHODS[known(name, METHODS, "method")]
 
 
 def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
@@ -54,7 +86,7 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
     """
     header, tensors = model_file.read(path)
     name = field(header, "method", lambda value: isinstance(value, str))
-    classes = {method.__name__: method for method in METHODS.values()}
+    classes = {method.__name__: method for method in (*METHODS.values(), *LIBRARY_METHODS)}
     if name not in classes:
         raise ModelFileError(
             f"{path} was saved by a method {name!r} that is unknown here; known are "
@@ -70,9 +102,9 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
 def _with_parameters(
     method: type[FewLabelDetector], header: dict[str, Any], hidden: Any
 ) -> FewLabelDetector:
-    known = set(model_file.encode_parameters(method().get_params(deep=False)))
+    names = set(model_file.encode_parameters(method().get_params(deep=False)))
     parameters = field(
-        header, "parameters", lambda value: isinstance(value, dict) and set(value) == known
+        header, "parameters", lambda value: isinstance(value, dict) and set(value) == names
     )
     parameters = model_file.decode_parameters(parameters)
     needs_module = isinstance(parameters.get("hidden"), dict)

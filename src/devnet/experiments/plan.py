@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from devnet.datasets.catalogue import DATASETS
 from devnet.experiments.measures import MEASURES
-from devnet.methods import METHODS
+from devnet.methods import METHODS, find_method
 from devnet.names import known
 
 SYNTHETIC = "synthetic"  # the data set of a measure that makes its own rows
@@ -37,7 +37,8 @@ class Experiment:
     """A file of the experiments' folder.
 
     Each `grid` is a table of settings with lists of values; all combinations within one are run.
-    `methods` are names of `METHODS`, or a table: a name, and which method with which parameters.
+    `methods` are names of `METHODS` or import paths of estimators, or a table: a name, and which
+    method with which parameters.
     `fewer` lists data sets and methods with fewer runs, and the reason.
     """
 
@@ -138,7 +139,7 @@ def _check(experiment: Experiment) -> None:
     for dataset in experiment.datasets:
         known(dataset, [*DATASETS, SYNTHETIC], "data set")
     for method in experiment.methods.values():
-        known(method["method"], METHODS, "method")
+        find_method(method["method"])
     settings = [
         parameter.name
         for parameter in inspect.signature(MEASURES[experiment.measure]).parameters.values()

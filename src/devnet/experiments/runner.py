@@ -17,7 +17,7 @@ from devnet.experiments.plan import SYNTHETIC, Experiment, Run
 from devnet.experiments.results import Record, ResultsFile
 from devnet.experiments.shared_data import open_shared, share
 from devnet.experiments.workers import Answer, Workers
-from devnet.methods import METHODS
+from devnet.methods import find_method
 
 
 class Progress(NamedTuple):
@@ -165,10 +165,10 @@ def perform(experiment: Experiment, run: Run, folder: Path) -> dict[str, Any]:
     start = time.perf_counter()
     forget_peak_memory()
     parameters = dict(run.parameters)
-    method = METHODS[parameters.pop("method")]
-    if "device" in method().get_params():
-        parameters.setdefault("device", "cpu")  # results must not depend on the machine's GPU
+    method = find_method(parameters.pop("method"))
     detector = method(**parameters, random_state=run.seed)
+    if "device" in detector.get_params(deep=False) and "device" not in parameters:
+        detector.set_params(device="cpu")  # results must not depend on the machine's GPU
     dataset = None if run.dataset == SYNTHETIC else open_shared(run.dataset, folder)
     outcome = MEASURES[experiment.measure](detector, dataset, run.seed, **run.settings)
     seconds = outcome.seconds | {"total": time.perf_counter() - start}
