@@ -169,9 +169,9 @@ def test_the_estimate_is_of_runs_alike_and_says_where_it_knows_none():
         replace(record(), dataset=dataset, method=method, seconds={"total": seconds})
         for dataset, method, seconds in [("a", "x", 1.0), ("a", "x", 3.0), ("b", "x", 100.0)]
     ]
-    missing = [Run("a", "x", {}, 2, {}), Run("b", "x", {}, 1, {})]
+    missing = [Run("ranking", name, "x", {}, 2, {}) for name in ("a", "b")]
     assert estimate(missing, records) == (102.0, False)
-    assert estimate([*missing, Run("a", "y", {}, 0, {})], records) == (102.0, True)
+    assert estimate([*missing, Run("ranking", "a", "y", {}, 0, {})], records) == (102.0, True)
     assert estimate([], []) == (0, False)
 
 

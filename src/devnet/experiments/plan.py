@@ -20,6 +20,7 @@ SYNTHETIC = "synthetic"  # the data set of a measure that makes its own rows
 class Run(NamedTuple):
     """What identifies a run."""
 
+    measure: str
     dataset: str
     method: str  # what the experiment calls it
     parameters: dict[str, Any]  # which method of the registry it is, and with which parameters
@@ -88,7 +89,7 @@ class Experiment:
         if runs is not None and runs < 1:
             raise ValueError(f"runs={runs}: at least one run is needed.")
         return [
-            Run(dataset, method, self.methods[method], seed, settings)
+            Run(self.measure, dataset, method, self.methods[method], seed, settings)
             for dataset in datasets
             for settings in self.settings
             for method in methods
