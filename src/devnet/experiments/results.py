@@ -128,9 +128,15 @@ class ResultsFile:
 
     def add(self, record: Record) -> None:
         """Append a run; when this returns, it is on the disk."""
-        self._file.write(_line(record))
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        try:
+            self._file.write(_line(record))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise ValueError(
+                f"a run could not be added to {self._path}: {error.strerror}. Earlier runs are "
+                "safe; make room and run the same command again."
+            ) from error
         self.records = [r for r in self.records if r.run.key != record.run.key] + [record]
 
     def tidy(self, order: Iterable[Run]) -> None:

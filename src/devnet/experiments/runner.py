@@ -109,12 +109,25 @@ class _Session:
             self._record(answer.label, answer)
             return []
         runs = [run for run in self._missing if run.dataset == answer.label]
-        if not answer.error:
+        error = answer.error or self._other_data(answer.label, answer.result)
+        if not error:
             self._descriptions[answer.label] = answer.result
             return runs
         for run in runs:
-            self._record(run, answer)
+            self._record(run, Answer(run, None, error))
         return []
+
+    def _other_data(self, dataset: str, description: str) -> str:
+        """Why runs on this copy of a set must not join those that are there already."""
+        earlier = {
+            r.description for r in self._file.records if r.dataset == dataset and not r.error
+        }
+        if earlier <= {description}:
+            return ""
+        return (
+            f"the results hold runs on another copy ({', '.join(sorted(earlier))}) than is here "
+            f"({description}); name another folder with --results, or move the file away."
+        )
 
     def _record(self, run: Run, answer: Answer) -> None:
         measured = answer.result or {"metrics": {}, "seconds": {}, "peak_memory_mb": 0.0}
