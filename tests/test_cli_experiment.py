@@ -97,13 +97,19 @@ def test_failed_runs_end_with_a_sentence_and_exit_code_1(devnet, folder):
         (["run", "quik"], "unknown experiment 'quik'; known are quick. Did you mean 'quick'?"),
         (["run", "quick", "--datasets", "thyriod"], "Did you mean 'thyroid'?"),
         (["run", "quick", "--methods", "quickly"], "Did you mean 'quick'?"),
-        (["run", "quick", "--results", "{folder}/quick.toml"], "results cannot be written to"),
+        (
+            ["run", "quick", "--results", "{folder}/quick.toml"],
+            "quick.toml is a file; name the folder",
+        ),
+        (["run", "quick", "--datasets", ","], "names nothing"),
+        (["verify", "--against", "{folder}/results"], "cannot be compared with itself"),
         (["table", "quick"], "no finished runs in"),
         (["report"], "no results in"),
         (["report", "--output", "{folder}/no/such/page.html"], "no results in"),
     ],
 )
 def test_wrong_requests_get_a_sentence(devnet, folder, arguments, sentence):
+    (folder / "results").mkdir()
     done = devnet(*(argument.format(folder=folder) for argument in arguments))
     assert done.exit_code == 1
     assert sentence in done.stderr
@@ -136,7 +142,7 @@ def test_results_made_again_are_compared(devnet, folder):
     (again / "quick.jsonl").write_text(path.read_text())
     done = devnet("verify", "--against", str(again))
     assert done.exit_code == 0
-    assert "2 of 2 runs are equal to the last bit" in done.stdout
+    assert "2 of 2 runs are equal to the last bit, 0 are missing" in done.stdout
     (again / "quick.jsonl").write_text(path.read_text().replace('"AUC-ROC": 0.9', '"AUC-ROC": 0.1'))
     done = devnet("verify", "--against", str(again))
     assert done.exit_code == 1

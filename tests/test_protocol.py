@@ -106,6 +106,17 @@ def test_labels_are_drawn_from_the_anomalies_that_may_be_labelled():
     assert max(numbers_of(task.train[task.y == 1])) < 20
 
 
+def test_those_that_may_not_be_labelled_are_not_hidden_first(seed):
+    rows, is_anomaly = distinct_rows(4000), np.arange(4000) < 800
+    may_be_labelled = np.arange(4000) < 400
+    task = make_task(
+        rows, is_anomaly, seed=seed, contamination=0.1, may_be_labelled=may_be_labelled
+    )
+    hidden = task.train[task.y == 0][:, 0]
+    hidden = hidden[hidden < 800]
+    assert 0.4 < (hidden < 400).mean() < 0.55  # 370 of the 770 that are left, tenths aside
+
+
 def test_origin_tells_which_rows_are_tested():
     rows, is_anomaly = distinct_rows(300), np.arange(300) < 60
     task = make_task(rows, is_anomaly, seed=0)

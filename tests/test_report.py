@@ -53,7 +53,10 @@ def sweep(measure="ranking"):
 
 def significance():
     metrics = {f"{who} beyond {x}": 0.1 for x in LEVELS for who in ("normal", "anomalies")}
-    records = [replace(one, metrics=metrics) for one in runs("thyroid", "Def", [0, 0])]
+    records = [
+        replace(one, metrics=metrics)
+        for one in runs("thyroid", "Def", [0, 0], measure="significance")
+    ]
     return experiment(measure="significance", paper="", methods=ONE), records
 
 
@@ -67,7 +70,13 @@ def unknown():
     records = [
         replace(one, metrics=metrics)
         for kinds in grid[0]["labelled_kinds"]
-        for one in runs("thyroid", "Def", [0, 0], settings={"labelled_kinds": kinds})
+        for one in runs(
+            "thyroid",
+            "Def",
+            [0, 0],
+            settings={"labelled_kinds": kinds},
+            measure="unknown anomalies",
+        )
     ]
     return experiment(measure="unknown anomalies", paper="", grid=grid, methods=ONE), records
 
@@ -78,7 +87,7 @@ def runtime():
     records = [
         replace(one, seconds={"fit": 0.1, "score": s["n_rows"] / 1e4, "total": 1.0})
         for s in made.settings
-        for one in runs("synthetic", "Def", [0, 0], settings=s)
+        for one in runs("synthetic", "Def", [0, 0], settings=s, measure="runtime")
     ]
     return made, records
 

@@ -12,6 +12,7 @@ from devnet.experiments.results import Record, ResultsFile, read_results
 
 def record(seed=0, *, error="", version=__version__, **metrics):
     return Record(
+        measure="ranking",
         dataset="thyroid",
         method="DevNet",
         parameters={"method": "DevNet"},

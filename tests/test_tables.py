@@ -144,7 +144,10 @@ def test_significance_shows_a_share_for_each_level():
     metrics = {
         f"{who} beyond {level}": 1 - level for level in LEVELS for who in ("normal", "anomalies")
     }
-    records = [replace(one, metrics=metrics) for one in runs("thyroid", "Def", [0, 0])]
+    records = [
+        replace(one, metrics=metrics)
+        for one in runs("thyroid", "Def", [0, 0], measure="significance")
+    ]
     table = tables(experiment(measure="significance", paper=""), records)[0]
     assert table.header[1:] == texts(table)["thyroid"]
 
@@ -158,7 +161,9 @@ def test_runtimes_show_medians_and_the_slope():
             seconds={"fit": s["n_rows"] / 100 * (1 + seed), "score": s["n_columns"] ** 2 / 1e4},
         )
         for s in experiment(grid=grid).settings
-        for seed, one in enumerate(runs("synthetic", "Def", [0, 0, 0], settings=s))
+        for seed, one in enumerate(
+            runs("synthetic", "Def", [0, 0, 0], settings=s, measure="runtime")
+        )
     ]
     timed = experiment(
         measure="runtime",

@@ -9,7 +9,7 @@ OLD = [record(0, value=0.5), record(1, value=0.6), record(2, value=0.7)]
 
 def test_the_same_runs_are_reproduced():
     verdict = verify(OLD, list(reversed(OLD)))
-    assert verdict == (3, 3, 0.0, [])
+    assert verdict == (3, 0, 3, 0.0, [])
     assert verdict.is_reproduced
 
 
@@ -26,6 +26,12 @@ def test_means_outside_of_their_intervals_are_named():
     assert verdict.outside == [
         "value of DevNet on thyroid (n_labelled=30): 0.9900, was 0.6000 (0.3516 to 0.8484)"
     ]
+
+
+def test_missing_runs_are_not_reproduced():
+    verdict = verify(OLD, OLD[:2])
+    assert (verdict.n_runs, verdict.n_missing) == (2, 1)
+    assert not verdict.is_reproduced
 
 
 def test_nothing_in_common_is_not_reproduced():

@@ -38,6 +38,15 @@ def test_leaving_ends_busy_workers_at_once():
     assert time.perf_counter() - start < 30
 
 
+def test_a_worker_that_died_while_idle_is_replaced():
+    with Workers(1) as workers:
+        workers.start("pid", os.getpid)
+        os.kill(all_answers(workers, 1)["pid"].result, signal.SIGKILL)
+        time.sleep(0.5)
+        workers.start("good", math.sqrt, 4.0)
+        assert all_answers(workers, 1)["good"].result == 2.0
+
+
 def kill_itself():
     os.kill(os.getpid(), signal.SIGKILL)
 

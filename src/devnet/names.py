@@ -11,9 +11,10 @@ def known(name: str, names: Iterable[str], what: str) -> str:
     Traceback (most recent call last):
     ValueError: unknown data set 'thyriod'; known are fraud, thyroid. Did you mean 'thyroid'?
     """
-    spelled = {one.lower(): one for one in names}
-    if name in spelled.values():
+    names = list(names)
+    if name in names:
         return name
-    near = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=0.4)
+    spelled = {one.lower(): one for one in names}
+    near = difflib.get_close_matches(str(name).lower(), spelled, n=1, cutoff=0.4)
     hint = f" Did you mean {spelled[near[0]]!r}?" if near else ""
-    raise ValueError(f"unknown {what} {name!r}; known are {', '.join(spelled.values())}.{hint}")
+    raise ValueError(f"unknown {what} {name!r}; known are {', '.join(names)}.{hint}")

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from devnet.experiments.runner import Progress
     from devnet.experiments.tables import Table
 
+FOLDER = Path("experiments")
 FORMATS = ("text", "markdown", "csv", "json")
 
 
@@ -28,7 +29,7 @@ def folders(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--folder",
         type=click.Path(path_type=Path),
-        default=Path("experiments"),
+        default=FOLDER,
         show_default=True,
         help="Folder of the experiments, a TOML file each.",
     )(command)
@@ -94,7 +95,7 @@ def run(
         click.echo(f"  {record.error}", err=True)
     if failed:
         raise click.ClickException(f"{len(failed)} runs failed; the same command tries them again.")
-    click.echo(f"See them with: devnet experiment table {name}")
+    click.echo(f"See them with: devnet experiment table {name}{_where(folder, results)}")
 
 
 @experiment.command()
@@ -113,6 +114,7 @@ def table(name: str, form: str, folder: Path, results: Path | None) -> None:
     if not made:
         raise click.ClickException(
             f"no finished runs in {path} yet; make some: devnet experiment run {name}"
+            f"{_where(folder, results)}"
         )
     _show(made, form)
 
@@ -158,15 +160,18 @@ def verify(against: Path, folder: Path, results: Path | None) -> None:
     from devnet.experiments.results import read_results
     from devnet.experiments.verification import verify as compare
 
+    if against.resolve() == (results or folder / "results").resolve():
+        raise click.ClickException(f"{against} cannot be compared with itself; name --results.")
     is_reproduced = True
     for name in experiment_names(folder):
         old = read_results(against / f"{name}.jsonl")
         verdict = compare(old, read_results(_results_path(name, folder, results)))
         is_reproduced &= verdict.is_reproduced
         click.echo(
-            f"{name:<18} {verdict.n_equal} of {verdict.n_runs} runs are equal to the last bit; "
-            f"largest difference {verdict.largest_difference:.2g}; "
-            f"{len(verdict.outside)} means outside of their intervals"
+            f"{name:<18} {verdict.n_equal} of {verdict.n_runs} runs are equal to the last bit, "
+            f"{verdict.n_missing} are missing; the largest difference is "
+            f"{verdict.largest_difference:.2g}, {len(verdict.outside)} means are outside of their "
+            "intervals"
         )
         for cell in verdict.outside:
             click.echo(f"  {cell}")
@@ -181,12 +186,26 @@ def _show(made: "list[Table]", form: str) -> None:
 
 
 def _results_path(name: str, folder: Path, results: Path | None) -> Path:
-    return (results or folder / "results") / f"{name}.jsonl"
+    place = results or folder / "results"
+    if place.exists() and not place.is_dir():
+        raise click.ClickException(f"{place} is a file; name the folder of the results.")
+    return place / f"{name}.jsonl"
+
+
+def _where(folder: Path, results: Path | None) -> str:
+    """The options to repeat in the next command."""
+    options = f" --folder {folder}" if folder != FOLDER else ""
+    return options + (f" --results {results}" if results else "")
 
 
 def _split(names: tuple[str, ...]) -> list[str]:
     """`--datasets a,b` and `--datasets a --datasets b` alike."""
-    return [part.strip() for name in names for part in name.split(",") if part.strip()]
+    parts = [part.strip() for name in names for part in name.split(",")]
+    if "" in parts:
+        raise click.ClickException(
+            f"{','.join(names)!r} names nothing; leave the option out for all."
+        )
+    return parts
 
 
 class _Display:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from devnet.experiments.cells import RANKING, Cells, in_words, published, varied_settings
+from devnet.experiments.cells import RANKING, Cells, in_words, published
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import SYNTHETIC, Experiment
 from devnet.experiments.results import Record
@@ -55,7 +55,7 @@ def figures(experiment: Experiment, records: Sequence[Record]) -> list[Figure]:
 
 
 def _ranking_figures(cells: Cells) -> list[Figure]:
-    varied = varied_settings(cells.experiment)
+    varied = cells.experiment.varied
     if not varied:
         return [_comparison_figure(cells)]
     values = [settings[varied[0]] for settings in cells.experiment.settings]
@@ -143,13 +143,14 @@ def _unknown_figures(cells: Cells) -> list[Figure]:
         series = []
         for method in cells.methods:
             for settings in cells.experiment.settings:
-                points = _by_dataset(cells, method, settings, f"{metric}, this kind")
+                found = _by_dataset(cells, method, settings, f"{metric}, this kind")
+                points = [Point(p.x, p.y, np.nan, np.nan) for p in found]  # spread is of the kinds
                 prefix = "" if len(cells.methods) == 1 else f"{method}, "
                 is_labelled = settings["labelled_kinds"] == "all"
                 name = f"{prefix}{'labelled' if is_labelled else 'not labelled'}"
                 series.append(Series(name, points))
         panels.append(Panel(metric, series, metric, categories=tuple(cells.datasets)))
-    caption = "Test rows: normal ones and anomalies of the kind looked at. 95% intervals."
+    caption = "Test rows: normal ones and anomalies of the kind looked at. Means over three kinds."
     return [Figure("The kind that is labelled or not", panels, caption)]
 
 
@@ -170,8 +171,10 @@ def _runtime_figures(cells: Cells) -> list[Figure]:
                     if v
                 ]
                 slope = log_slope([p.x for p in points], [p.y for p in points])
-                series.append(Series(f"{method}, {what}: slope {slope:.2f}", points))
-        panels.append(Panel(f"By {in_words(growing)}", series, in_words(growing), "s", is_log=True))
+                label = f"{method}, {what}" + ("" if np.isnan(slope) else f": slope {slope:.2f}")
+                series += [Series(label, points)] if points else []
+        title = f"By {in_words(growing)}"
+        panels += [Panel(title, series, in_words(growing), "s", is_log=True)] if series else []
     return [Figure("Seconds", panels, "Medians; bands are from the fastest to the slowest run.")]
 
 

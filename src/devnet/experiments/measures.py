@@ -99,7 +99,7 @@ def unknown_anomalies(
         seed=seed,
         n_labelled=n_labelled,
         contamination=contamination,
-        may_be_labelled=None if labelled_kinds == "all" else ~is_looked_at,
+        may_be_labelled=~is_looked_at if labelled_kinds == "all but one" else dataset.is_anomaly,
     )
     scores, seconds = _fit_and_score(detector, task)
     metrics = {"share of anomalies": float(is_looked_at.sum() / len(anomalies))}

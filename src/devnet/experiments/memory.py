@@ -1,6 +1,7 @@
 """The most memory that this process held."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 STATUS = Path("/proc/self/status")
@@ -8,9 +9,8 @@ STATUS = Path("/proc/self/status")
 
 def forget_peak_memory() -> None:
     """Start anew, which Linux alone offers; elsewhere the peak is that of the whole process."""
-    reset = Path("/proc/self/clear_refs")
-    if reset.exists():
-        reset.write_text("5")
+    with suppress(OSError):  # it may be absent, or closed to us
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_memory() -> float:

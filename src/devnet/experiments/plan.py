@@ -13,13 +13,30 @@ from devnet.datasets.catalogue import DATASETS
 from devnet.experiments.measures import MEASURES
 from devnet.methods import METHODS, find_method
 from devnet.names import known
+from devnet.parameters import check_parameters
 
 SYNTHETIC = "synthetic"  # the data set of a measure that makes its own rows
+FIELDS = {
+    "title": (str, "a text"),
+    "question": (str, "a text"),
+    "measure": (str, "a text"),
+    "runs": (int, "a number of runs"),
+    "grid": (list, "tables of settings: [[grid]]"),
+    "datasets": (list, "a list of names"),
+    "methods": (dict, "a list of names, or a table of methods"),
+    "paper": (str, "a text"),
+    "order": (int, "a number"),
+    "notes": (list, "a list of texts"),
+    "in_parallel": (bool, "true or false"),
+    "fewer": (list, "tables: [[fewer]]"),
+}
+REQUIRED = ("title", "question", "measure", "runs", "grid", "datasets", "methods")
 
 
 class Run(NamedTuple):
     """What identifies a run."""
 
+    measure: str
     dataset: str
     method: str  # what the experiment calls it
     parameters: dict[str, Any]  # which method of the registry it is, and with which parameters
@@ -68,6 +85,12 @@ class Experiment:
         ]
         return [one for place, one in enumerate(combinations) if one not in combinations[:place]]
 
+    @property
+    def varied(self) -> list[str]:
+        """The settings that take more than one value."""
+        names = dict.fromkeys(name for part in self.grid for name in part)
+        return [name for name in names if len({repr(one.get(name)) for one in self.settings}) > 1]
+
     def n_runs(self, dataset: str, method: str) -> int:
         """How many runs the file asks for."""
         caps: list[int] = [
@@ -89,7 +112,7 @@ class Experiment:
         if runs is not None and runs < 1:
             raise ValueError(f"runs={runs}: at least one run is needed.")
         return [
-            Run(dataset, method, self.methods[method], seed, settings)
+            Run(self.measure, dataset, method, self.methods[method], seed, settings)
             for dataset in datasets
             for settings in self.settings
             for method in methods
@@ -128,27 +151,69 @@ def read_experiment(name: str, folder: Path) -> Experiment:
     return experiment
 
 
-def _methods(given: Any) -> dict[str, dict[str, Any]]:
-    if isinstance(given, dict):
-        return given
-    return {name: {"method": name} for name in given}
+def _methods(given: Any) -> Any:
+    """A list of names stands for methods with their default parameters."""
+    return {name: {"method": name} for name in given} if isinstance(given, list) else given
 
 
 def _check(experiment: Experiment) -> None:
+    for name, (kind, words) in FIELDS.items():
+        value = getattr(experiment, name)
+        if type(value) is not kind or (name in REQUIRED and not value):
+            raise ValueError(f"{name} = {value!r} must be {words}.")
     known(experiment.measure, MEASURES, "measure")
     for dataset in experiment.datasets:
-        known(dataset, [*DATASETS, SYNTHETIC], "data set")
-    for method in experiment.methods.values():
-        find_method(method["method"])
+        own = experiment.measure == "runtime"
+        known(dataset, [SYNTHETIC] if own else DATASETS, f"data set of {experiment.measure}")
+    for name, method in experiment.methods.items():
+        _check_method(name, method)
+    _check_grid(experiment)
+    for part in experiment.fewer:
+        _check_fewer(part, experiment)
+
+
+def _check_method(name: str, given: Any) -> None:
+    if not isinstance(given, dict) or "method" not in given:
+        raise ValueError(f'{name} = {given!r} must be a table such as {{ method = "DevNet" }}.')
+    parameters = dict(given)
+    method = find_method(parameters.pop("method"))
+    if method not in METHODS.values():  # an estimator of the caller's, who knows its parameters
+        return
+    for parameter in parameters:
+        known(parameter, method().get_params(deep=False), f"parameter of {name}")
+    detector = method(**parameters)
+    check_parameters(detector, detector._constraints)
+
+
+def _check_grid(experiment: Experiment) -> None:
     settings = [
         parameter.name
         for parameter in inspect.signature(MEASURES[experiment.measure]).parameters.values()
         if parameter.kind is parameter.KEYWORD_ONLY
     ]
     for part in experiment.grid:
+        if not isinstance(part, dict):
+            raise ValueError(f"{part!r} in grid must be a table of settings: [[grid]].")
         for name, values in part.items():
             known(name, settings, "setting")
-            if not isinstance(values, list):
-                raise ValueError(f"{name} = {values!r} in grid is not a list of values.")
-    if type(experiment.runs) is not int or experiment.runs < 1:
-        raise ValueError(f"runs = {experiment.runs!r} is not a number of runs.")
+            if not (isinstance(values, list) and values):
+                raise ValueError(f"{name} = {values!r} in grid must be a list of values.")
+        n_varied = sum(len(values) > 1 for values in part.values())
+        if experiment.measure == "runtime" and n_varied != 1:
+            raise ValueError(f"{n_varied} settings of a grid vary; one has to for a growing time.")
+    has_table = experiment.paper.startswith("Table") or experiment.measure == "significance"
+    n_settings = len(experiment.settings)
+    if has_table and n_settings > 1:
+        raise ValueError(f"the grids have {n_settings} combinations of settings; one is possible.")
+    if experiment.measure == "ranking" and len(experiment.varied) > 1:
+        raise ValueError(f"{' and '.join(experiment.varied)} vary; one setting may.")
+
+
+def _check_fewer(part: Any, experiment: Experiment) -> None:
+    is_table = isinstance(part, dict) and {"datasets", "runs", "reason"} <= set(part)
+    if not is_table or type(part["runs"]) is not int or part["runs"] < 0:
+        raise ValueError(f"{part!r} in fewer must have datasets, a number of runs, and a reason.")
+    for dataset in part["datasets"]:
+        known(dataset, experiment.datasets, "data set in fewer")
+    for method in part.get("methods", []):
+        known(method, experiment.methods, "method in fewer")

@@ -1,8 +1,9 @@
 """The paper's protocol (section 5.5): from a labelled data set to a task with few labels.
 
-No test row, nor a copy of one, ever enters training: the labelled anomalies and the contamination
-are both drawn from the training anomalies of this run's own split. The authors' published script
-does it otherwise, see `make_task`.
+No test row, nor anything made of one, ever enters training: the labelled anomalies and the
+contamination are both drawn from the training anomalies of this run's own split. The authors'
+published script does it otherwise, see `make_task`. Rows that a data set holds several times, as
+donors and celeba do, can fall on both sides.
 """
 
 from typing import Any, NamedTuple
@@ -69,6 +70,8 @@ def make_task(
     if protocol == "script":
         anomalies = generator.permutation(anomalies)
     labelled, spare = _choose(anomalies, n_labelled, may_be_labelled)
+    if may_be_labelled is not None:  # else those that may not be labelled would all be hidden first
+        spare = generator.permutation(spare)
     n_hidden = round(len(normal) * contamination / (1 - contamination))
     if protocol == "paper":
         hidden, parents = spare[:n_hidden], anomalies

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_origin, get_type_hints
 
 from devnet import __version__
 from devnet.experiments.plan import Run
-from devnet.model_file import write_whole
+from devnet.model_file import is_finite_number, write_whole
 
 try:
     import fcntl
@@ -25,6 +25,7 @@ except ImportError:  # pragma: no cover - Windows
 class Record:
     """One line: what ran, and what came out of it."""
 
+    measure: str
     dataset: str
     method: str
     parameters: dict[str, Any]
@@ -40,7 +41,7 @@ class Record:
     @property
     def run(self) -> Run:
         """What ran."""
-        return Run(self.dataset, self.method, self.parameters, self.seed, self.settings)
+        return Run(*(getattr(self, name) for name in Run._fields))
 
 
 def read_results(path: Path) -> list[Record]:
@@ -71,12 +72,17 @@ def read_results(path: Path) -> list[Record]:
 
 
 def _parse(line: str) -> Record | None:
+    """The record of a line, if it is a whole and sensible one."""
     try:
         record = Record(**json.loads(line))
-        record.versions["devnet"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError):
         return None
-    return record
+    kinds = get_type_hints(Record)
+    if not all(isinstance(getattr(record, f), get_origin(k) or k) for f, k in kinds.items()):
+        return None
+    is_finished = all(map(is_finite_number, record.metrics.values())) and record.metrics
+    is_sensible = record.error or (is_finished and "total" in record.seconds)
+    return record if is_sensible and "devnet" in record.versions else None
 
 
 class ResultsFile:
@@ -122,9 +128,15 @@ class ResultsFile:
 
     def add(self, record: Record) -> None:
         """Append a run; when this returns, it is on the disk."""
-        self._file.write(_line(record))
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        try:
+            self._file.write(_line(record))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise ValueError(
+                f"a run could not be added to {self._path}: {error.strerror}. Earlier runs are "
+                "safe; make room and run the same command again."
+            ) from error
         self.records = [r for r in self.records if r.run.key != record.run.key] + [record]
 
     def tidy(self, order: Iterable[Run]) -> None:

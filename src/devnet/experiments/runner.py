@@ -61,7 +61,7 @@ def run_experiment(
     if n_workers is None:
         n_workers = (os.cpu_count() or 1) if experiment.in_parallel else 1
     with ResultsFile(results) as file:
-        _Session(experiment, runs, file, on_progress).go(n_workers)
+        _Session(runs, file, on_progress).go(n_workers)
         file.tidy(experiment.plan())
         wanted = {run.key for run in runs}
         return [record for record in file.records if record.run.key in wanted]
@@ -72,12 +72,10 @@ class _Session:
 
     def __init__(
         self,
-        experiment: Experiment,
         runs: list[Run],
         file: ResultsFile,
         on_progress: Callable[[Progress], None],
     ) -> None:
-        self._experiment = experiment
         self._file = file
         self._on_progress = on_progress
         finished = {record.run.key for record in file.records if not record.error}
@@ -99,7 +97,7 @@ class _Session:
                 while workers.n_free and (ready or to_share):
                     if ready:
                         run = ready.popleft()
-                        workers.start(run, perform, self._experiment, run, folder)
+                        workers.start(run, perform, run, folder)
                     else:
                         workers.start(to_share[0], prepare, to_share.popleft(), folder)
                 for answer in workers.answers():
@@ -111,12 +109,25 @@ class _Session:
             self._record(answer.label, answer)
             return []
         runs = [run for run in self._missing if run.dataset == answer.label]
-        if not answer.error:
+        error = answer.error or self._other_data(answer.label, answer.result)
+        if not error:
             self._descriptions[answer.label] = answer.result
             return runs
         for run in runs:
-            self._record(run, answer)
+            self._record(run, Answer(run, None, error))
         return []
+
+    def _other_data(self, dataset: str, description: str) -> str:
+        """Why runs on this copy of a set must not join those that are there already."""
+        earlier = {
+            r.description for r in self._file.records if r.dataset == dataset and not r.error
+        }
+        if earlier <= {description}:
+            return ""
+        return (
+            f"the results hold runs on another copy ({', '.join(sorted(earlier))}) than is here "
+            f"({description}); name another folder with --results, or move the file away."
+        )
 
     def _record(self, run: Run, answer: Answer) -> None:
         measured = answer.result or {"metrics": {}, "seconds": {}, "peak_memory_mb": 0.0}
@@ -160,7 +171,7 @@ def prepare(dataset: str, folder: Path) -> str:
     return open_shared(dataset, folder).description
 
 
-def perform(experiment: Experiment, run: Run, folder: Path) -> dict[str, Any]:
+def perform(run: Run, folder: Path) -> dict[str, Any]:
     """In a worker: one run; metrics, seconds and memory of its record."""
     start = time.perf_counter()
     forget_peak_memory()
@@ -170,7 +181,7 @@ def perform(experiment: Experiment, run: Run, folder: Path) -> dict[str, Any]:
     if "device" in detector.get_params(deep=False) and "device" not in parameters:
         detector.set_params(device="cpu")  # results must not depend on the machine's GPU
     dataset = None if run.dataset == SYNTHETIC else open_shared(run.dataset, folder)
-    outcome = MEASURES[experiment.measure](detector, dataset, run.seed, **run.settings)
+    outcome = MEASURES[run.measure](detector, dataset, run.seed, **run.settings)
     seconds = outcome.seconds | {"total": time.perf_counter() - start}
     return {
         "metrics": outcome.metrics,

@@ -39,5 +39,8 @@ def wilcoxon(ours: ArrayLike, theirs: ArrayLike) -> float | None:
 
 
 def log_slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Exponent of growth: the slope of a straight line on log axes."""
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+    """Exponent of growth: the slope of a straight line on log axes; nan below two points."""
+    points = np.log([pair for pair in zip(x, y, strict=True) if np.isfinite(pair[1])])
+    if len(points) < 2:
+        return float("nan")
+    return float(np.polyfit(points[:, 0], points[:, 1], 1)[0])

@@ -12,10 +12,9 @@ from devnet.experiments.cells import (
     differing_cells,
     in_words,
     published,
-    varied_settings,
 )
 from devnet.experiments.measures import LEVELS
-from devnet.experiments.plan import Experiment
+from devnet.experiments.plan import SYNTHETIC, Experiment
 from devnet.experiments.results import Record
 from devnet.experiments.statistics import Summary, log_slope, wilcoxon
 
@@ -76,11 +75,14 @@ def _comparison_table(cells: Cells, metric: str) -> Table:
         average = _average(ours, averaged)
         texts = {m: f"{value:.3f}" for m, value in average.items()}
         rows.append(_comparison_row("Average", average, texts, _average(paper, averaged)))
-    if len(cells.methods) > 1:
-        rows.append(_p_value_row(ours, paper))
     notes = differing_cells(cells, metric)
     if notes:
         notes.insert(0, f"More than {TOLERANCE} standard deviations from the paper:")
+    if len(cells.methods) > 1:
+        rows.append(_p_value_row(ours, theirs))
+        notes.append(
+            "P-values are over all sets that both methods have, the paper's over its nine."
+        )
     left_out = [dataset for dataset in cells.datasets if dataset not in averaged]
     if averaged and left_out:
         notes.append(f"Averages leave out {', '.join(left_out)}.")
@@ -126,7 +128,8 @@ def _p_value_row(
 
 def _p_value(figures: dict[str, dict[str, float]], method: str) -> str:
     """Over the data sets that both methods have; the first method has none against itself."""
-    pairs = np.array([(next(iter(row.values())), row[method]) for row in figures.values()])
+    first_method = next(iter(next(iter(figures.values()))))
+    pairs = np.array([(row[first_method], row[method]) for row in figures.values()])
     first, other = pairs[~np.isnan(pairs).any(axis=1)].T
     value = wilcoxon(first, other)
     return "-" if value is None else f"{value:.3f}"
@@ -134,7 +137,7 @@ def _p_value(figures: dict[str, dict[str, float]], method: str) -> str:
 
 def _sweep_table(cells: Cells, metric: str) -> Table:
     """One column for each setting."""
-    varied = varied_settings(cells.experiment)
+    varied = cells.experiment.varied
     settings = cells.experiment.settings
     header = ["Data"] + [", ".join(f"{s[name]}" for name in varied) for s in settings]
     rows = []
@@ -146,7 +149,7 @@ def _sweep_table(cells: Cells, metric: str) -> Table:
             texts = [_plus_minus(summary) for summary in found]
             rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
         average = np.mean(means, axis=0)
-        texts = ["-" if np.isnan(value) else f"{value:.3f}" for value in average]
+        texts = [_shown(value, 3) for value in average]
         rows.append([Cell(_row_name(cells, "Average", method)), *map(Cell, texts)])
     return Table(f"{metric} by {', '.join(map(in_words, varied))}", header, rows, [])
 
@@ -185,7 +188,8 @@ def _unknown_tables(cells: Cells) -> list[Table]:
                 name = Cell(_row_name(cells, dataset, method))
                 rows.append([name, *(Cell(_plus_minus(s)) for s in summaries)])
         title = f"{metric} of one kind, labelled or not, and of the other kinds"
-        made.append(Table(title, header, rows, []))
+        note = "Behind ± stands the spread over kinds and runs: kinds differ in difficulty."
+        made.append(Table(title, header, rows, [note]))
     return made
 
 
@@ -205,19 +209,17 @@ def _runtime_tables(cells: Cells) -> list[Table]:
         header += [f"{method}, {what}, s" for method, what in columns]
         medians = np.array(
             [
-                [np.median(cells.values("synthetic", m, s, what) or np.nan) for m, what in columns]
+                [np.median(cells.values(SYNTHETIC, m, s, what) or np.nan) for m, what in columns]
                 for s in settings
             ]
         )
         rows = [
-            [Cell(f"{s[growing]:,}"), *(Cell(f"{value:.3f}") for value in line)]
+            [Cell(f"{s[growing]:,}"), *(Cell(_shown(value, 3)) for value in line)]
             for s, line in zip(settings, medians, strict=True)
         ]
         sizes = [s[growing] for s in settings]
         slopes = [log_slope(sizes, column) for column in medians.T]
-        rows.append(
-            [Cell("slope on log axes"), *(Cell(f"{round(slope, 2) + 0.0:.2f}") for slope in slopes)]
-        )
+        rows.append([Cell("slope on log axes"), *(Cell(_shown(slope, 2)) for slope in slopes)])
         made.append(Table(f"Median seconds by {in_words(growing)}", header, rows, []))
     return made
 
@@ -240,6 +242,11 @@ def _plus_minus(summary: Summary | None) -> str:
     return f"{summary.mean:.3f}" + (f" ± {summary.std:.3f}" if summary.n > 1 else " (1 run)")
 
 
+def _shown(value: float, digits: int) -> str:
+    """A number, or a dash for what is not known; never minus zero."""
+    return "-" if np.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
+
+
 def _is_best(value: float, values: Any) -> bool:
     """Whether no other is better as shown; there must be another one."""
     shown = [round(v, 3) for v in values if not np.isnan(v)]
@@ -248,10 +255,8 @@ def _is_best(value: float, values: Any) -> bool:
 
 def _data_notes(cells: Cells) -> list[str]:
     """The data sets that are not quite the paper's."""
-    described = {record.dataset: record.description for record in cells.records}
-    return [
-        text for text in described.values() if "as in the paper" not in text and "made" not in text
-    ]
+    described = dict.fromkeys(record.description for record in cells.records)
+    return [text for text in described if "as in the paper" not in text and "made" not in text]
 
 
 def _run_notes(cells: Cells, records: Sequence[Record]) -> list[str]:

@@ -11,14 +11,16 @@ class Verdict(NamedTuple):
     """What a second set of runs says about a first one."""
 
     n_runs: int  # that both have
+    n_missing: int  # that only the first set has
     n_equal: int  # of which all metrics are equal to the last bit
     largest_difference: float
     outside: list[str]  # cells whose new mean lies outside of the old 95% interval
 
     @property
     def is_reproduced(self) -> bool:
-        """Equal to the last bit, or all means within their intervals."""
-        return self.n_runs > 0 and (self.n_equal == self.n_runs or not self.outside)
+        """Whether all are there, and equal to the last bit or their means within intervals."""
+        is_same = self.n_equal == self.n_runs or not self.outside
+        return self.n_runs > 0 and not self.n_missing and is_same
 
 
 def verify(old: Sequence[Record], new: Sequence[Record]) -> Verdict:
@@ -33,8 +35,10 @@ def verify(old: Sequence[Record], new: Sequence[Record]) -> Verdict:
         max((abs(one.metrics[name] - other.metrics[name]) for name in one.metrics), default=0.0)
         for one, other in pairs
     ]
+    n_finished = sum(not record.error for record in old)
     return Verdict(
         len(pairs),
+        n_finished - len(pairs),
         sum(one.metrics == other.metrics for one, other in pairs),
         max(differences, default=0.0),
         _outside(pairs),

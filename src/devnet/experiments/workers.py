@@ -42,7 +42,12 @@ class Workers:
     def start(self, label: Any, function: Callable[..., Any], *arguments: Any) -> None:
         """Have a module's function called in a free process."""
         worker = self._idle.pop() if self._idle else _Worker(self._context)
-        worker.connection.send((function, arguments))
+        try:
+            worker.connection.send((function, arguments))
+        except BrokenPipeError:  # it died while it was idle
+            worker.stop()
+            worker = _Worker(self._context)
+            worker.connection.send((function, arguments))
         self._busy[worker.connection] = (worker, label)
 
     def answers(self) -> list[Answer]:
