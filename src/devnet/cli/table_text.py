@@ -13,10 +13,12 @@ def text(tables: list[Table]) -> str:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    console = Console()
+    terminal = Console().width
+    # Lines that are too long even so are the terminal's to break: a cut number misleads.
+    console = Console(width=max(terminal, *(_width(table, narrow=True) for table in tables)))
     with console.capture() as captured:
         for table in tables:
-            narrow = _width(table) > console.width
+            narrow = _width(table, narrow=False) > terminal
             shown = RichTable(title=table.title, title_justify="left")
             for place, name in enumerate(table.header):
                 shown.add_column(name, justify="right" if place else "left", no_wrap=not place)
@@ -31,17 +33,22 @@ def text(tables: list[Table]) -> str:
     return captured.get().rstrip("\n")
 
 
-def _width(table: Table) -> int:
-    """Characters of the widest line, with borders."""
-    columns = zip(table.header, *([cell.text for cell in row] for row in table.rows), strict=True)
-    return 1 + sum(3 + max(map(len, texts[1:])) for texts in columns)
+def _width(table: Table, *, narrow: bool) -> int:
+    """Characters of the widest line, with borders; a header may be broken between words."""
+    words = [max(map(len, name.split()), default=0) for name in table.header]
+    columns = zip(*table.rows, strict=True)
+    widths = [max(len(_text(cell, narrow)) for cell in cells) for cells in columns]
+    return 1 + sum(3 + max(pair) for pair in zip(words, widths, strict=True))
+
+
+def _text(cell: Cell, narrow: bool) -> str:
+    return cell.text.split(" ± ")[0] if narrow else cell.text
 
 
 def _styled(cell: Cell, narrow: bool) -> Any:
     from rich.text import Text
 
-    shown = cell.text.split(" ± ")[0] if narrow else cell.text
-    return Text(shown, "bold" if cell.is_best else "")
+    return Text(_text(cell, narrow), "bold" if cell.is_best else "")
 
 
 def markdown(tables: list[Table]) -> str:

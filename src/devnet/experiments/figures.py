@@ -1,6 +1,7 @@
 """Results as figures: plain data, whatever draws them."""
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,6 +162,7 @@ def _runtime_figures(cells: Cells) -> list[Figure]:
         chosen = [
             s for s in cells.experiment.settings if all(s[name] in part[name] for name in part)
         ]
+        chosen.sort(key=itemgetter(growing))
         series = []
         for method in cells.methods:
             for what in ("fit", "score"):

@@ -1,6 +1,7 @@
 """Results as tables: plain data, whatever shows them."""
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,6 +205,7 @@ def _runtime_tables(cells: Cells) -> list[Table]:
         settings = [
             s for s in cells.experiment.settings if all(s[name] in part[name] for name in part)
         ]
+        settings.sort(key=itemgetter(growing))
         header = [in_words(growing)]
         columns = [(m, what) for m in cells.methods for what in ("fit", "score")]
         header += [f"{method}, {what}, s" for method, what in columns]

@@ -12,12 +12,14 @@ from devnet.report.charts import chart, legend
 
 DIFFERENCES = (
     "Every run has its own split and its own labelled anomalies. Our standard deviations are "
-    "larger than the published ones, also with the single split of the authors' script: which "
-    "anomalies are labelled decides more than the split.",
+    "larger than the published ones, also with the single split of the authors' script (see "
+    "Protocols).",
     "Labels and contamination come from training anomalies alone; the script makes contamination "
     "of all anomalies, those of the test rows included. The experiment on protocols shows both.",
     "On rows of more than 4,095 sparse columns the L2 penalty shrinks a weight only in steps "
     "whose batch has a value in its column.",
+    "Rows that a data set holds several times can fall on both sides of a split, as they could in "
+    "the paper.",
     "The paper's significance level is the two-sided one; alerts look at the upper tail, so 5% lie "
     "beyond 1.645 here.",
 )
