@@ -10,7 +10,7 @@ from devnet.experiments.figures import Panel, Point, Series
 
 WIDTH, HEIGHT = 320, 220
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 36  # margins of the axes
-ROW = 26  # height of a category
+ROW, LANE = 26, 9  # least height of a category, and of each series in it
 CATEGORY_LEFT = 74
 
 
@@ -43,7 +43,9 @@ def _lines(panel: Panel) -> str:
 
 def _dots(panel: Panel) -> str:
     """Categories run downwards; values from 0 to 1 run to the right."""
-    height = TOP + ROW * len(panel.categories) + BOTTOM
+    n_lanes = max(1, sum(not series.is_reference for series in panel.series))
+    row_height = max(ROW, LANE * (n_lanes + 1))
+    height = TOP + row_height * len(panel.categories) + BOTTOM
     x = _linear_axis([0.0, 1.0], CATEGORY_LEFT, WIDTH - RIGHT, [0, 0.25, 0.5, 0.75, 1])
     parts = []
     for tick in x.ticks:
@@ -53,15 +55,14 @@ def _dots(panel: Panel) -> str:
         )
         parts.append(_text(at, height - BOTTOM + 14, _number(tick), "middle"))
     for row, name in enumerate(panel.categories):
-        parts.append(_text(CATEGORY_LEFT - 8, TOP + ROW * (row + 0.5) + 4, name, "end"))
+        parts.append(_text(CATEGORY_LEFT - 8, TOP + row_height * (row + 0.5) + 4, name, "end"))
     parts.append(_text((CATEGORY_LEFT + WIDTH) / 2, height - 6, panel.x_label, "middle"))
-    n_lanes = max(1, sum(not series.is_reference for series in panel.series))
     lane = -1
     for place, series in _coloured(panel.series):
         lane += not series.is_reference
         offset = (max(lane, 0) + 1) / (n_lanes + 1)
         for point in series.points:
-            at = TOP + ROW * (point.x + offset)
+            at = TOP + row_height * (point.x + offset)
             label = f"{panel.categories[int(point.x)]}, {series.name}"
             parts.append(_dot(point, x, at, place, series, label))
     return _svg(panel, height, parts)
