@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from competitor_checks import check_edited_tensors_get_a_sentence
 from conftest import make_task
 from sklearn.metrics import roc_auc_score
 
@@ -116,6 +117,11 @@ def test_a_model_file_that_is_cut_gets_a_sentence(name, task, tmp_path):
         (tmp_path / "model").write_bytes(content[:size])
         with pytest.raises(ModelFileError):
             devnet.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", ["REPEN", "DSVDD", "FSNet"])
+def test_edited_landmarks_get_a_sentence(name, tmp_path):
+    check_edited_tensors_get_a_sentence(quick(name, n_epochs=1), tmp_path / "model")
 
 
 @every
