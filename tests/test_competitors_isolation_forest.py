@@ -68,3 +68,11 @@ def test_wide_rows_are_projected(seed):
     assert model.projection_.n_components == 1000
     dense = quick().fit(rows.toarray(), y)
     np.testing.assert_array_equal(dense.anomaly_score(rows.toarray()), model.anomaly_score(rows))
+
+
+def test_y_may_hold_no_label_at_all(task):
+    rows, y, _ = task
+    labelled = IForest(n_trees=5, random_state=0).fit(rows, y).anomaly_score(rows)
+    for nothing in (None, np.zeros(len(rows))):
+        model = IForest(n_trees=5, random_state=0).fit(rows, nothing)
+        np.testing.assert_array_equal(model.anomaly_score(rows), labelled)

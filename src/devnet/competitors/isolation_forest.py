@@ -98,6 +98,9 @@ class IForest(ForestDetector):
         tags.classifier_tags.poor_score = True  # without labels no classes are learned
         return tags
 
+    def _needs_labels(self) -> bool:
+        return False
+
     def _grow(
         self,
         rows: Tileable,
