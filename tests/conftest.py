@@ -64,6 +64,7 @@ class FileServer(ThreadingHTTPServer):
         self.cut = None  # bytes after which the connection breaks
         self.stall = 0  # seconds before it does
         self.type = "application/octet-stream"
+        self.etag = ""
 
 
 class _FileHandler(BaseHTTPRequestHandler):
@@ -75,7 +76,8 @@ class _FileHandler(BaseHTTPRequestHandler):
             return
         content = server.files[self.path]
         start = 0
-        if wanted and server.knows_range:
+        is_same = self.headers["If-Range"] in (None, server.etag)
+        if wanted and server.knows_range and is_same:
             start = int(re.fullmatch(r"bytes=(\d+)-", wanted).group(1)) + server.shift
             if start >= len(content):
                 self.send_error(416)
@@ -88,6 +90,8 @@ class _FileHandler(BaseHTTPRequestHandler):
         if server.says_length:
             self.send_header("Content-Length", str(len(content) - start))
         self.send_header("Content-Type", server.type)
+        if server.etag:
+            self.send_header("ETag", server.etag)
         self.end_headers()
         self.wfile.write(content[start:][: server.cut])
         time.sleep(server.stall)

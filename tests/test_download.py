@@ -79,6 +79,17 @@ def test_an_answer_that_does_not_continue_starts_anew(served, target, attribute,
     assert target.read_bytes() == CONTENT
 
 
+def test_a_file_that_has_changed_since_starts_anew(served, target):
+    served.etag, served.cut = '"first"', 100_000
+    with pytest.raises(DownloadError, match="broke off"):
+        download(f"{served.address}/set.csv", target)
+    served.etag, served.cut = '"second"', None
+    served.files["/set.csv"] = changed = CONTENT[::-1]
+    download(f"{served.address}/set.csv", target)  # no checksum would tell
+    assert target.read_bytes() == changed
+    assert list(target.parent.iterdir()) == [target]
+
+
 def test_a_part_longer_than_the_file_starts_anew(served, target):
     part_of(target).write_bytes(CONTENT + b"more")
     download(f"{served.address}/set.csv", target, sha256=SHA256)
@@ -124,8 +135,11 @@ def test_a_full_disk_keeps_what_came_and_says_what_is_missing(served, target, mo
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return super().write(content)
 
+    def open_on_a_full_disk(path, mode, *others, plain=Path.open, **named):
+        return FullDisk(path, mode) if "b" in mode else plain(path, mode, *others, **named)
+
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", lambda path, mode: FullDisk(path, mode))
+        patch.setattr(Path, "open", open_on_a_full_disk)
         with pytest.raises(
             DownloadError, match=r"disk is full: 176,128 bytes of set.csv .*131,072 bytes .*kept"
         ):

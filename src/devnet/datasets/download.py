@@ -71,10 +71,12 @@ def download(
         )
     if target.is_dir():
         raise DownloadError(f"cannot write {target}: it is a folder. Name another one.")
-    part = target.with_name(f"{target.name}.part")
-    answer, start = _open(address, part.stat().st_size if part.is_file() else 0)
+    part, tag = (target.with_name(f"{target.name}{end}") for end in (".part", ".part.tag"))
+    version = tag.read_text() if tag.is_file() else ""
+    answer, start = _open(address, part.stat().st_size if part.is_file() else 0, version)
     with answer:
-        _receive(answer, start, part, on_progress or (lambda done, total: None))
+        _receive(answer, start, part, tag, on_progress or (lambda done, total: None))
+    tag.unlink(missing_ok=True)
     if sha256 and (found := checksum(part)) != sha256:
         part.unlink()
         raise DownloadError(
@@ -91,10 +93,10 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _open(address: str, start: int) -> tuple[HTTPResponse, int]:
+def _open(address: str, start: int, version: str) -> tuple[HTTPResponse, int]:
     """The server's answer, and the byte of the file at which it begins."""
     try:
-        answer, start = _resume(address, start) or (_ask(address), 0)
+        answer, start = _resume(address, start, version) or (_ask(address), 0)
     except HTTPError as error:
         error.close()
         raise NotServedError(
@@ -111,12 +113,14 @@ def _open(address: str, start: int) -> tuple[HTTPResponse, int]:
     return answer, start
 
 
-def _resume(address: str, start: int) -> tuple[HTTPResponse, int] | None:
+def _resume(address: str, start: int, version: str) -> tuple[HTTPResponse, int] | None:
     """An answer to a request for the rest, or None where it does not fit to what is there."""
     if not start:
         return None
+    # Of a file that has changed since, the server then sends all instead of the rest.
+    unchanged = {"If-Range": version} if version else {}
     try:
-        answer = _ask(address, {"Range": f"bytes={start}-"})
+        answer = _ask(address, {"Range": f"bytes={start}-", **unchanged})
     except HTTPError as error:
         if error.code != 416:  # there is no such rest
             raise
@@ -149,12 +153,22 @@ def _content_range(answer: HTTPResponse) -> tuple[int | None, int | None]:
     return int(first), None if size == "*" else int(size)
 
 
-def _receive(answer: HTTPResponse, start: int, part: Path, on_progress: OnProgress) -> None:
+def _version(answer: HTTPResponse) -> str:
+    """What tells this version of a file from others, in the server's words."""
+    etag = answer.headers.get("ETag", "")
+    found: str = answer.headers.get("Last-Modified", "") if etag[:2] in ("", "W/") else etag
+    return found
+
+
+def _receive(
+    answer: HTTPResponse, start: int, part: Path, tag: Path, on_progress: OnProgress
+) -> None:
     """Write an answer to the partial file, and see that nothing is missing."""
     done, total = start, _content_range(answer)[1]
     if total is None and answer.length is not None:
         total = start + answer.length
     try:
+        tag.write_text(_version(answer))
         with part.open("ab" if start else "wb") as file:
             on_progress(done, total)
             while chunk := _read(answer):
