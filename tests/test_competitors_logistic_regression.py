@@ -17,11 +17,12 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from devnet.competitors import BalancedLogistic
+from devnet.competitors import BalancedLogistic, logistic_regression
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_scores_are_scikit_learn_s_log_odds(sparse, seed):
+def test_scores_are_scikit_learn_s_log_odds(sparse, seed, monkeypatch):
+    monkeypatch.setattr(logistic_regression, "WIDE", 8)  # these sparse columns are many enough
     rows, y, _ = make_task(seed)
     rows[:, 3] = 20 * rows[:, 3] + (0 if sparse else 1e4)
     rows[:, 4] = 7
