@@ -128,9 +128,10 @@ def test_spoilt_and_foreign_results_get_a_sentence_and_stay(devnet, folder):
     assert len(path.read_text().splitlines()) == 2
 
 
-def test_a_page_that_cannot_be_written_gets_a_sentence(devnet, folder):
+@pytest.mark.parametrize("place", ["nowhere", "quick.toml"])
+def test_a_page_that_cannot_be_written_gets_a_sentence(devnet, folder, place):
     add_results(folder)
-    done = devnet("report", "--output", str(folder / "nowhere" / "page.html"))
+    done = devnet("report", "--output", str(folder / place / "page.html"))
     assert done.exit_code == 1
     assert "does not exist" in done.stderr
 

@@ -61,10 +61,10 @@ def write_whole(path: Path, content: bytes) -> None:
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError) as error:
         if path.parent.is_dir():
             raise
-        raise FileNotFoundError(
+        raise type(error)(
             f"the folder {path.parent} does not exist; create it before saving {path.name} there."
         ) from None
     try:
