@@ -1,7 +1,6 @@
 """Results as figures: plain data, whatever draws them."""
 
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,12 +156,7 @@ def _unknown_figures(cells: Cells) -> list[Figure]:
 
 def _runtime_figures(cells: Cells) -> list[Figure]:
     panels = []
-    for part in cells.experiment.grid:
-        growing = next(name for name, values in part.items() if len(values) > 1)
-        chosen = [
-            s for s in cells.experiment.settings if all(s[name] in part[name] for name in part)
-        ]
-        chosen.sort(key=itemgetter(growing))
+    for growing, chosen in cells.experiment.growths():
         series = []
         for method in cells.methods:
             for what in ("fit", "score"):

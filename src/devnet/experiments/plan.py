@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,6 +91,15 @@ class Experiment:
         """The settings that take more than one value."""
         names = dict.fromkeys(name for part in self.grid for name in part)
         return [name for name in names if len({repr(one.get(name)) for one in self.settings}) > 1]
+
+    def growths(self) -> list[tuple[str, list[dict[str, Any]]]]:
+        """For each grid of a runtime the setting that grows, and its combinations, ascending."""
+        found = []
+        for part in self.grid:
+            growing = next(name for name, values in part.items() if len(values) > 1)
+            inside = [s for s in self.settings if all(s[name] in part[name] for name in part)]
+            found.append((growing, sorted(inside, key=itemgetter(growing))))
+        return found
 
     def n_runs(self, dataset: str, method: str) -> int:
         """How many runs the file asks for."""

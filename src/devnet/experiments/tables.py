@@ -1,7 +1,6 @@
 """Results as tables: plain data, whatever shows them."""
 
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -200,12 +199,7 @@ def _is_labelled(settings: dict[str, Any]) -> str:
 
 def _runtime_tables(cells: Cells) -> list[Table]:
     made = []
-    for part in cells.experiment.grid:
-        growing = next(name for name, values in part.items() if len(values) > 1)
-        settings = [
-            s for s in cells.experiment.settings if all(s[name] in part[name] for name in part)
-        ]
-        settings.sort(key=itemgetter(growing))
+    for growing, settings in cells.experiment.growths():
         header = [in_words(growing)]
         columns = [(m, what) for m in cells.methods for what in ("fit", "score")]
         header += [f"{method}, {what}, s" for method, what in columns]
