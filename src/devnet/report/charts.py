@@ -12,6 +12,7 @@ WIDTH, HEIGHT = 320, 220
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 36  # margins of the axes
 ROW, LANE = 26, 9  # least height of a category, and of each series in it
 CATEGORY_LEFT = 74
+N_COLOURS = 10  # of the style sheet
 
 
 class Axis(NamedTuple):
@@ -172,7 +173,7 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 def _coloured(series: Sequence[Series]) -> list[tuple[int, Series]]:
     """Each series with its colour; what is published of a method has the method's."""
     names = list(dict.fromkeys(one.name.removesuffix(", paper") for one in series))
-    return [(names.index(one.name.removesuffix(", paper")), one) for one in series]
+    return [(names.index(one.name.removesuffix(", paper")) % N_COLOURS, one) for one in series]
 
 
 def legend(panels: Sequence[Panel]) -> list[tuple[int, Series]]:
