@@ -206,6 +206,16 @@ def test_members_train_side_by_side_and_a_module_can_learn_the_features(name, ta
     assert roc_auc_score(truth, scores) > 0.5
 
 
+@pytest.mark.parametrize("name", ["REPEN", "DSVDD", "FSNet"])
+def test_rows_of_weight_zero_are_no_landmarks(name, task):
+    rows, y, _ = task
+    rows, weight = rows.copy(), np.ones(len(rows))
+    rows[100:700] += 1e3  # were they counted, the landmarks would lie far out
+    weight[100:700] = 0
+    left_out = quick(name).fit(rows, y, sample_weight=weight)
+    assert np.abs(left_out.landmarks_).max() < 100
+
+
 @every_network
 def test_training_goes_on(name, task):
     rows, y, _ = task

@@ -65,6 +65,13 @@ def test_the_centre_is_the_mean_initial_representation(task):
     np.testing.assert_allclose(model.landmarks_[0, 0], outputs.mean(0), rtol=1e-4)
 
 
+def test_the_centre_stays_when_training_goes_on(task):
+    rows, y, _ = task
+    model = DeepSVDD(n_epochs=2, random_state=0).fit(rows, y)
+    centre = model.landmarks_.copy()
+    np.testing.assert_array_equal(model.partial_fit(rows, y).landmarks_, centre)
+
+
 def test_without_margin_labels_are_ignored_which_is_said(seed, caplog):
     rows, y, truth = make_task(seed, shift=4)
     with caplog.at_level(logging.INFO):

@@ -19,7 +19,7 @@ from devnet.optimizer import Optimizer, RMSprop
 from devnet.parameters import Constraint, number, one_of, whole_number
 from devnet.progress import EpochBar
 from devnet.rows import WIDE, Rows, dense_tiles, spans, sparse_tiles
-from devnet.sampler import BalancedSampler
+from devnet.sampler import BalancedSampler, Halves, find_halves
 from devnet.scoring_network import ScoringNetwork
 from devnet.seeds import RANDOM_STATE, member_generators
 from devnet.trainer import Epoch, Objective, Training, train
@@ -125,7 +125,9 @@ class NetworkDetector(FewLabelDetector):
         network = network.copy(place)
         sparse = network.first_kernel is not None
         network.start_training(rows.columns() if sparse else None, generators)
-        self._before_training(network, rows, is_anomaly, place)
+        halves = find_halves(is_anomaly, sample_weight)
+        if not go_on:
+            self._before_training(network, rows, halves, place)
         n_batches = self._steps_of_an_epoch(rows.shape[0])
         n_steps = self.n_epochs * n_batches
         sampler = self._sampler(
@@ -144,18 +146,16 @@ class NetworkDetector(FewLabelDetector):
         network.end_training()
         self.network_ = network.copy(self._place("cpu"))
         self._record(training, go_on=go_on)
-        self._after_training(rows, is_anomaly, generators)
+        self._after_training(rows, halves, generators)
 
     def _steps_of_an_epoch(self, n_rows: int) -> int:
         return int(self.n_batches)
 
-    def _before_training(
-        self, network: Any, rows: Rows, is_anomaly: np.ndarray, place: Place
-    ) -> None:
+    def _before_training(self, network: Any, rows: Rows, halves: Halves, place: Place) -> None:
         """What a detector needs to know of the initial network."""
 
     def _after_training(
-        self, rows: Rows, is_anomaly: np.ndarray, generators: list[np.random.Generator]
+        self, rows: Rows, halves: Halves, generators: list[np.random.Generator]
     ) -> None:
         """What a detector needs to know of the trained `network_`."""
 

@@ -25,6 +25,19 @@ class Batch(NamedTuple):
     weight: Array  # (m, b, 1): draws of the row / batch size; sums to 1 over b
 
 
+class Halves(NamedTuple):
+    """Numbers of the rows that train, those of weight zero left out."""
+
+    labelled: np.ndarray
+    unlabelled: np.ndarray
+
+
+def find_halves(is_anomaly: np.ndarray, sample_weight: np.ndarray | None) -> Halves:
+    """Which rows a sampler can draw."""
+    counts = np.full(len(is_anomaly), True) if sample_weight is None else sample_weight > 0
+    return Halves(np.flatnonzero(is_anomaly & counts), np.flatnonzero(~is_anomaly & counts))
+
+
 class BalancedSampler:
     """Draws with replacement, for each member from its own generator.
 

@@ -1,7 +1,7 @@
 """The scoring network phi = eta(psi(x)): a feature learner and one linear unit (equations 1-3).
 
 m independent members are stacked: every array starts with the member axis and every product is a
-batched one, so an ensemble or the repeated runs of an experiment train as one network. The
+batched one, so an ensemble trains as one network. The
 backward pass is written out, because for 20 hidden units the bookkeeping of autograd costs
 several times the arithmetic.
 

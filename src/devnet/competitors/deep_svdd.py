@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from devnet.arrays import Array, Place, beside, namespace, to_numpy
-from devnet.landmark_detector import LandmarkDetector, some_unlabelled
+from devnet.landmark_detector import LandmarkDetector, some
 from devnet.parameters import Constraint, number
 from devnet.rows import Rows
-from devnet.sampler import Batch
+from devnet.sampler import Batch, Halves
 from devnet.trainer import Objective
 
 logger = logging.getLogger(__name__)
@@ -129,12 +129,10 @@ class DeepSVDD(LandmarkDetector):
     def _landmark_shape(self, n_outputs: int) -> tuple[int, ...]:
         return (1, n_outputs)
 
-    def _before_training(
-        self, network: Any, rows: Rows, is_anomaly: np.ndarray, place: Place
-    ) -> None:
-        if self.margin is None and is_anomaly.any():
-            logger.info("DeepSVDD without margin ignores the %d labels", is_anomaly.sum())
-        chosen = some_unlabelled(is_anomaly)
+    def _before_training(self, network: Any, rows: Rows, halves: Halves, place: Place) -> None:
+        if self.margin is None and len(halves.labelled):
+            logger.info("DeepSVDD without margin ignores the %d labels", len(halves.labelled))
+        chosen = some(halves.unlabelled)
         total = np.zeros(())
         for start in range(0, len(chosen), CHUNK):
             part = chosen[start : start + CHUNK]

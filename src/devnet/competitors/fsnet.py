@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from devnet.arrays import Array, Place, beside, namespace
-from devnet.landmark_detector import LandmarkDetector, some_unlabelled, squared_distances
+from devnet.landmark_detector import LandmarkDetector, some, squared_distances
 from devnet.parameters import Constraint
 from devnet.rows import Rows
-from devnet.sampler import Batch
+from devnet.sampler import Batch, Halves
 from devnet.trainer import Objective
 
 
@@ -125,10 +125,10 @@ class FSNet(LandmarkDetector):
         return objective
 
     def _after_training(
-        self, rows: Rows, is_anomaly: np.ndarray, generators: list[np.random.Generator]
+        self, rows: Rows, halves: Halves, generators: list[np.random.Generator]
     ) -> None:
-        halves = (some_unlabelled(is_anomaly), np.flatnonzero(is_anomaly))
-        means = [self._represent(rows.select(half)).mean(1) for half in halves]
+        chosen = (some(halves.unlabelled), halves.labelled)
+        means = [self._represent(rows.select(half)).mean(1) for half in chosen]
         self.landmarks_ = np.stack(means, axis=1)  # (m, 2, k)
 
     def _member_scores(self, outputs: Array) -> Array:

@@ -11,7 +11,7 @@ from devnet.landmark_detector import LandmarkDetector, squared_distances
 from devnet.optimizer import Adadelta
 from devnet.parameters import Constraint, number, whole_number
 from devnet.rows import Rows
-from devnet.sampler import Batch
+from devnet.sampler import Batch, Halves
 from devnet.trainer import Objective
 
 FEWEST_BATCHES = 20
@@ -152,10 +152,9 @@ class REPEN(LandmarkDetector):
         return objective
 
     def _after_training(
-        self, rows: Rows, is_anomaly: np.ndarray, generators: list[np.random.Generator]
+        self, rows: Rows, halves: Halves, generators: list[np.random.Generator]
     ) -> None:
-        unlabelled = np.flatnonzero(~is_anomaly)
-        chosen = [draw_subsamples(unlabelled, generator) for generator in generators]
+        chosen = [draw_subsamples(halves.unlabelled, generator) for generator in generators]
         points = [self._represent(rows.select(one))[m] for m, one in enumerate(chosen)]
         self.landmarks_ = np.stack(points)  # (m, 400, k)
 
