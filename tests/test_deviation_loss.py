@@ -7,12 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from devnet.deviation_loss import deviation_loss, deviation_loss_and_slope
+from devnet.deviation_loss import (
+    deviation_loss,
+    deviation_loss_and_slope,
+    slope_through_reference,
+)
 from devnet.reference_scores import Reference
 
 MARGIN = 5.0
 finite = st.floats(-20, 20, allow_nan=False, width=64)
-references = st.builds(Reference, st.floats(-3, 3), st.floats(0.2, 5))
+references = st.builds(Reference, st.floats(-3, 3), st.floats(0.2, 5), st.none())
 
 
 @st.composite
@@ -122,3 +126,29 @@ def test_a_reference_that_would_enlarge_the_scores_is_refused():
             reference=Reference(np.zeros((3, 1)), np.ones((3, 1))),
             margin=MARGIN,
         )
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_slope_through_the_reference_equals_autograd(share, seed):
+    """The reference as a function of the scores: a sample of them mixed with N(1, 2^2)."""
+    generator = np.random.default_rng(seed)
+    scores = torch.from_numpy(generator.normal(1, 3, (2, 9, 3))).requires_grad_()
+    is_anomaly = torch.from_numpy(np.tile((np.arange(9) < 4)[:, None], (2, 1, 3)))
+    weight = torch.from_numpy(generator.random((2, 9, 1)))
+    made_of = weight * ~is_anomaly[:, :, :1]
+    made_of = share * made_of / made_of.sum(1, keepdim=True)
+    mean = (1 - share) * 1 + (made_of * scores).sum(1, keepdim=True)
+    spread = (made_of * (scores - mean) ** 2).sum(1, keepdim=True)
+    std = (spread + (1 - share) * (4 + (1 - mean) ** 2) + 0.01).sqrt()
+    keywords = {"is_anomaly": is_anomaly, "margin": MARGIN}
+    loss = deviation_loss(scores, reference=Reference(mean, std), **keywords)
+    (weight * loss).sum().backward()
+    fixed = Reference(mean.detach(), std.detach(), made_of)
+    _, slope = deviation_loss_and_slope(scores.detach(), reference=fixed, **keywords)
+    found = slope_through_reference(weight * slope, scores.detach(), fixed)
+    torch.testing.assert_close(found, scores.grad)
+
+
+def test_a_prior_has_no_slope():
+    slope = np.ones((1, 2, 1))
+    assert slope_through_reference(slope, slope, Reference(0.0, 1.0)) is slope

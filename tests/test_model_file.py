@@ -14,7 +14,15 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 import devnet
-from devnet import DevNet, GaussianPrior, ModelFileError, model_file
+from devnet import (
+    DataReference,
+    DevNet,
+    GaussianPrior,
+    HybridReference,
+    ModelFileError,
+    StandardPrior,
+    model_file,
+)
 
 
 def quick(**parameters):
@@ -34,6 +42,9 @@ def wide_rows():
         {"hidden": (7, 5)},
         {"end_to_end": False},
         {"n_members": 3, "reference": GaussianPrior(0.5, 2, 100), "clip_norm": None},
+        {"reference": StandardPrior("student", np.int64(50))},
+        {"reference": DataReference(np.float32(0.5)), "n_members": 2},
+        {"reference": HybridReference(StandardPrior("gumbel", 50), 0.3), "end_to_end": False},
         {"random_state": np.random.default_rng(0)},
     ],
 )
@@ -44,6 +55,8 @@ def test_save_load_score_is_bit_equal(variant, wide, tmp_path, seed):
     model.save(tmp_path / "m.devnet")
     loaded = devnet.load(tmp_path / "m.devnet")
     np.testing.assert_array_equal(loaded.anomaly_score(rows), model.anomaly_score(rows))
+    np.testing.assert_array_equal(loaded.p_value(rows), model.p_value(rows))
+    np.testing.assert_array_equal(loaded.reference_[:2], model.reference_[:2])
     for name in ("threshold_", "n_features_in_", "n_iter_", "history_", "best_epoch_"):
         assert getattr(loaded, name) == getattr(model, name)
     expected = model.get_params() | ({"random_state": None} if "random_state" in variant else {})
@@ -162,13 +175,24 @@ def test_an_edited_header_gets_a_sentence(edit, words, tmp_path):
         ({"hidden": [10**9]}, "'parameters'"),
         ({"hidden": "os.system"}, "hidden='os.system'"),
         ({"hidden": {"module": "X"}}, "trained with a torch module"),
-        ({"reference": {"GaussianPrior": [0, -1, 5]}}, "impossible prior"),
-        ({"reference": {"GaussianPrior": "abc"}}, "impossible prior"),
+        ({"reference": {"GaussianPrior": [0, -1, 5]}}, "impossible GaussianPrior"),
+        ({"reference": {"GaussianPrior": "abc"}}, "impossible GaussianPrior"),
         ({"reference": {"eval": "1"}}, "unknown kind"),
+        ({"reference": {}}, "unknown kind"),
+        ({"reference": {"GaussianPrior": 3}}, "impossible GaussianPrior"),
+        ({"reference": {"StandardPrior": ["cauchy", 5000]}}, "impossible StandardPrior"),
+        ({"reference": {"StandardPrior": ["laplace"] * 9}}, "impossible StandardPrior"),
+        ({"reference": {"DataReference": [0]}}, "impossible DataReference.*min_std=0"),
+        ({"reference": {"HybridReference": [3, 0.5]}}, "impossible HybridReference.*prior=3"),
+        ({"reference": {"HybridReference": [{"eval": 1}, 0.5]}}, "unknown kind"),
+        (
+            {"reference": {"HybridReference": [{"GaussianPrior": [0, 0, 5]}, 0.5]}},
+            "impossible GaussianPrior.*std=0",
+        ),
         ({"n_members": 2}, "'parameters'"),
         ({"margin": 10**400}, "margin=1000"),
-        ({"reference": {"GaussianPrior": [0, 1, float("inf")]}}, "impossible prior"),
-        ({"reference": {"GaussianPrior": [10**400, 1, 5000]}}, "impossible prior"),
+        ({"reference": {"GaussianPrior": [0, 1, float("inf")]}}, "impossible GaussianPrior"),
+        ({"reference": {"GaussianPrior": [10**400, 1, 5000]}}, "impossible GaussianPrior"),
         ({"hidden": [], "end_to_end": False}, "impossible network"),
     ],
 )
@@ -178,6 +202,44 @@ def test_edited_parameters_get_a_sentence(edit, words, tmp_path):
     rewrite(path, header, tensors)
     with pytest.raises(ModelFileError, match=words):
         devnet.load(path)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"mean": [0.0, 0.0]},
+        {"mean": [0.0, 0.0, 0.0], "std": [1.0, 1.0]},
+        {"mean": [0.0, 0.0], "std": [1.0, 0]},
+        {"mean": [0.0, "a"], "std": [1.0, 1.0]},
+        {"mean": [0.0, float("nan")], "std": [1.0, 1.0]},
+        {"mean": 0.0, "std": 1.0},
+        [],
+        None,
+    ],
+)
+@pytest.mark.parametrize("kind", [GaussianPrior, DataReference])
+def test_an_edited_reference_gets_a_sentence(edit, kind, tmp_path):
+    path, header, tensors = saved(tmp_path, n_members=2, reference=kind())
+    assert set(header["reference"]) == {"mean", "std"}
+    rewrite(path, header | {"reference": edit}, tensors)
+    with pytest.raises(ModelFileError, match="no valid 'reference'"):
+        devnet.load(path)
+
+
+def test_a_file_without_reference_is_that_of_a_prior(tmp_path):
+    rows, _, _ = make_task(0)
+    for prior in (None, GaussianPrior(0.5, 2, 100), StandardPrior("laplace", 10)):
+        path, header, tensors = saved(tmp_path, n_members=2, reference=prior)
+        expected = devnet.load(path).anomaly_score(rows)
+        header.pop("reference")
+        rewrite(path, header, tensors)
+        np.testing.assert_array_equal(devnet.load(path).anomaly_score(rows), expected)
+    for learned in (DataReference(), HybridReference()):
+        path, header, tensors = saved(tmp_path, reference=learned)
+        header.pop("reference")
+        rewrite(path, header, tensors)
+        with pytest.raises(ModelFileError, match="no 'reference', which this model has learned"):
+            devnet.load(path)
 
 
 def test_edited_tensors_get_a_sentence(tmp_path):

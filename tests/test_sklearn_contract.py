@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from devnet import DevNet
+from devnet import DataReference, DevNet, HybridReference, StandardPrior
 from devnet.competitors import (
     REPEN,
     BalancedLogistic,
@@ -54,6 +54,9 @@ EXPECTED_FAILURES = {
         DevNet(n_epochs=10),
         DevNet(hidden=(), n_epochs=20, n_members=2),
         DevNet(end_to_end=False),
+        DevNet(reference=StandardPrior("laplace", 100), n_epochs=10),
+        DevNet(reference=DataReference(), n_epochs=10),
+        DevNet(reference=HybridReference(), n_epochs=10),
         REPEN(n_epochs=10),
         DeepSVDD(n_epochs=20),
         FSNet(n_epochs=20),

@@ -1,4 +1,4 @@
-"""The Z-score deviation loss (equations 6 and 7) and its slope by the scores."""
+"""The Z-score deviation loss (equations 6 and 7) and its slopes by the scores."""
 
 from devnet.arrays import Array, namespace
 from devnet.reference_scores import Reference
@@ -25,6 +25,25 @@ def deviation_loss_and_slope(
     """
     miss = _miss(scores, is_anomaly, reference, margin)
     return abs(miss), namespace(miss).sign(miss) / reference.std
+
+
+def slope_through_reference(slope: Array, scores: Array, reference: Reference) -> Array:
+    """Slope by the scores of a loss whose reference may be made of them; all are (m, b, k).
+
+    Parameters
+    ----------
+    slope : array
+        Of the loss, while the reference stays as it is.
+    scores, reference
+        As for the loss. A score moves mu_R by what it adds to it, and sigma_R by its deviation
+        times that; moving mu_R is moving all scores back, moving sigma_R is shrinking them.
+    """
+    if reference.made_of is None:
+        return slope
+    deviation = (scores - reference.mean) / reference.std
+    by_mean = -slope.sum(1)[:, None]  # (m, 1, k)
+    by_std = -(slope * deviation).sum(1)[:, None]
+    return slope + reference.made_of * (by_mean + by_std * deviation)
 
 
 def _miss(scores: Array, is_anomaly: Array, reference: Reference, margin: float) -> Array:

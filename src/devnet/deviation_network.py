@@ -1,17 +1,22 @@
 """DevNet, the deviation network of Pang, Shen and van den Hengel (KDD 2019)."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
-from devnet.arrays import Array, Place, mean_over, namespace
-from devnet.deviation_loss import deviation_loss_and_slope
+from devnet.arrays import Array, Place, beside, mean_over, namespace, to_numpy
+from devnet.deviation_loss import deviation_loss_and_slope, slope_through_reference
+from devnet.model_file import ModelFileError
 from devnet.network_detector import NetworkDetector
+from devnet.network_file import read_reference
 from devnet.parameters import Constraint, number, one_of
-from devnet.reference_scores import GaussianPrior, Reference
+from devnet.reference_scores import GaussianPrior, Reference, ReferenceScores, Scored
 from devnet.rows import Rows
-from devnet.sampler import Batch
+from devnet.sampler import Batch, Halves
 from devnet.trainer import Objective
+
+REFERENCE_ROWS = 10_000  # unlabelled rows that the trained networks are measured on
 
 
 class DevNet(NetworkDetector):
@@ -36,8 +41,10 @@ class DevNet(NetworkDetector):
         (the paper's variant Rep). A row's score is then its mean deviation over the units.
     margin : float, default=5.0
         Deviation, the paper's a, that labelled anomalies should reach.
-    reference : GaussianPrior, optional
-        The prior of normal scores; by default mean 0, standard deviation 1, 5000 scores.
+    reference : GaussianPrior, StandardPrior, DataReference or HybridReference, optional
+        What scores are measured against; by default the paper's prior, GaussianPrior(): mean 0,
+        standard deviation 1, 5000 scores. StandardPrior has other distributions, DataReference
+        takes the scores of the unlabelled rows themselves, HybridReference mixes both.
     confidence : float, default=0.95
         Sets `threshold_`: the deviation that a normal row stays below with this probability if the
         prior holds. Upper tail, so 0.95 gives 1.645. The paper's 1.96 is the two-sided quantile,
@@ -74,6 +81,8 @@ class DevNet(NetworkDetector):
         What unlabelled rows and anomalies are called in y.
     threshold_ : float
         Anomaly score above which `predict` sees an anomaly.
+    reference_ : Reference
+        `mean` and `std` that the scores of each network are measured against, (n_members, 1).
     network_ : ScoringNetwork or ModuleNetwork
         The trained networks.
     history_ : list of dict
@@ -108,11 +117,13 @@ class DevNet(NetworkDetector):
         "end_to_end": one_of(True, False),
         "margin": number(0),
         "reference": Constraint(
-            lambda value: value is None or isinstance(value, GaussianPrior),
-            "a GaussianPrior or None",
+            lambda value: value is None or isinstance(value, ReferenceScores),
+            "a GaussianPrior, StandardPrior, DataReference, HybridReference or None",
         ),
         "confidence": number(0, below=1),
     }
+
+    reference_: Reference
 
     def __init__(
         self,
@@ -120,7 +131,7 @@ class DevNet(NetworkDetector):
         *,
         end_to_end: bool = True,
         margin: float = 5.0,
-        reference: GaussianPrior | None = None,
+        reference: ReferenceScores | None = None,
         confidence: float = 0.95,
         n_epochs: int = 50,
         n_batches: int = 20,
@@ -160,7 +171,8 @@ class DevNet(NetworkDetector):
     def p_value(self, X: Any, *, two_sided: bool = False) -> np.ndarray:
         """Probability that a normal row deviates at least as much as each row of X.
 
-        It is nominal: it holds as far as the scores of normal rows follow the prior.
+        It is nominal: it holds as far as the scores of normal rows follow the prior, or a normal
+        distribution where there is no prior.
 
         Parameters
         ----------
@@ -173,9 +185,9 @@ class DevNet(NetworkDetector):
         -------
         p_values : array of shape (n_rows,)
         """
-        return self._prior().p_value(self.anomaly_score(X), two_sided=two_sided)
+        return self._reference_scores().p_value(self.anomaly_score(X), two_sided=two_sided)
 
-    def _prior(self) -> GaussianPrior:
+    def _reference_scores(self) -> ReferenceScores:
         return self.reference or GaussianPrior()
 
     def _has_output_unit(self) -> bool:
@@ -188,31 +200,67 @@ class DevNet(NetworkDetector):
         generators: list[np.random.Generator],
         place: Place,
     ) -> Objective:
-        # One reference a member, step and output: (n_steps, m, 1, k).
-        draws = [self._prior().draw((n_steps, 1, n_outputs), g) for g in generators]
-        means = place(np.stack([reference.mean for reference in draws], axis=1))
-        stds = place(np.stack([reference.std for reference in draws], axis=1))
+        reference_of = self._reference_scores().for_training(n_outputs, n_steps, generators, place)
 
         def objective(outputs: Array, batch: Batch) -> tuple[Array, Array]:
             is_anomaly = batch.is_anomaly  # (m, b, 1)
             if n_outputs > 1:  # every unit of the representation has a loss of its own
                 is_anomaly = namespace(outputs).broadcast_to(is_anomaly, outputs.shape)
+            reference = reference_of(outputs, batch)
             loss, slope = deviation_loss_and_slope(
-                outputs,
-                is_anomaly=is_anomaly,
-                reference=Reference(means[batch.step], stds[batch.step]),
-                margin=self.margin,
+                outputs, is_anomaly=is_anomaly, reference=reference, margin=self.margin
             )
             weight = batch.weight / n_outputs
             slope *= weight
             loss *= weight
-            return loss.sum((1, 2)), slope
+            return loss.sum((1, 2)), slope_through_reference(slope, outputs, reference)
 
         return objective
 
+    def _after_training(
+        self, rows: Rows, halves: Halves, generators: list[np.random.Generator]
+    ) -> None:
+        self._settle(lambda: self._unlabelled_scores(rows, halves))
+
+    def _settle(self, measure: Callable[[], Scored]) -> None:
+        reference = self._reference_scores().after_training(measure)
+        parts = (reference.mean, reference.std)
+        self.reference_ = Reference(*(np.full((self.n_members, 1), p, float) for p in parts))
+
+    def _unlabelled_scores(self, rows: Rows, halves: Halves) -> Scored:
+        """What the trained networks give an even selection of the unlabelled rows."""
+        step = -(-len(halves.unlabelled) // REFERENCE_ROWS)
+        chosen = rows.select(halves.unlabelled[::step])
+        n = chosen.shape[0]
+        weight = np.ones(n)
+        if halves.unlabelled_weight is not None:
+            weight = halves.unlabelled_weight[::step]
+        scores = np.empty((self.n_members, n))
+        for selection, outputs in self._outputs(chosen, slice(0, n), self._place("cpu")):
+            scores[:, selection] = to_numpy(mean_over(2, outputs))
+        return Scored(scores, weight)
+
     def _member_scores(self, outputs: Array) -> Array:
-        prior = self._prior()
-        return (mean_over(2, outputs) - prior.mean) / prior.std
+        mean, std = (beside(outputs, part) for part in (self.reference_.mean, self.reference_.std))
+        return (mean_over(2, outputs) - mean) / std
+
+    def _facts(self) -> dict[str, Any]:
+        mean, std = (part[:, 0].tolist() for part in (self.reference_.mean, self.reference_.std))
+        return {**super()._facts(), "reference": {"mean": mean, "std": std}}
+
+    def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+        super()._restore(header, tensors)
+        if "reference" in header:
+            self.reference_ = read_reference(header, self.n_members)
+        else:  # a file from before there were references that are learned
+            self._settle(_refuse_missing_reference)
 
     def _threshold(self, rows: Rows, is_anomaly: np.ndarray) -> float:
-        return self._prior().quantile(self.confidence)
+        return self._reference_scores().quantile(self.confidence)
+
+
+def _refuse_missing_reference() -> Scored:
+    raise ModelFileError(
+        "the model file's header has no 'reference', which this model has learned. The file was "
+        "edited or damaged; save the model again."
+    )

@@ -17,8 +17,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from devnet.arrays import is_module
+from devnet.data_reference import DataReference, HybridReference
 from devnet.parameters import number
-from devnet.reference_scores import GaussianPrior
+from devnet.reference_scores import GaussianPrior, ReferenceScores
+from devnet.standard_prior import StandardPrior
 
 FORMAT = "devnet model"
 FORMAT_VERSION = 1
@@ -27,6 +29,9 @@ CLASSES_DTYPES = frozenset(
     + [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
 )
 HEADER = "devnet"  # key of the JSON text in the safetensors metadata
+REFERENCES: dict[str, type[ReferenceScores]] = {
+    kind.__name__: kind for kind in (GaussianPrior, StandardPrior, DataReference, HybridReference)
+}
 PACKAGES = {
     "devnet": "deviation-network",
     "numpy": "numpy",
@@ -182,8 +187,8 @@ def decode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _encode(value: Any) -> Any:
-    if isinstance(value, GaussianPrior):
-        return {"GaussianPrior": [float(value.mean), float(value.std), int(value.n_scores)]}
+    if isinstance(value, ReferenceScores):
+        return {type(value).__name__: [_encode(part) for part in vars(value).values()]}
     if is_module(value):
         return {"module": type(value).__name__}
     if isinstance(value, np.random.RandomState | np.random.Generator):
@@ -199,11 +204,14 @@ def _decode(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_decode(item) for item in value)
     if isinstance(value, dict):
-        if list(value) == ["GaussianPrior"]:
+        if len(value) == 1 and set(value) <= set(REFERENCES):
+            ((kind, parts),) = value.items()
             try:
-                return GaussianPrior(*value["GaussianPrior"])
+                return REFERENCES[kind](*(_decode(part) for part in parts))
             except (TypeError, ValueError) as error:
-                raise ModelFileError(f"the model file has an impossible prior: {error}") from error
+                if isinstance(error, ModelFileError):
+                    raise
+                raise ModelFileError(f"the model file has an impossible {kind}: {error}") from error
         if list(value) == ["module"]:
             return value
         raise ModelFileError(f"the model file has a parameter of an unknown kind: {_short(value)}.")

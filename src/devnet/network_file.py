@@ -6,6 +6,8 @@ import numpy as np
 
 from devnet.arrays import is_module, to_numpy
 from devnet.model_file import ModelFileError, field, is_finite_number, tensor
+from devnet.parameters import number
+from devnet.reference_scores import Reference
 from devnet.scoring_network import ScoringNetwork, is_first_hidden, parameter_count
 from devnet.sparse_layer import SparseKernel
 
@@ -112,6 +114,22 @@ def read_best_epoch(header: dict[str, Any], n_members: int) -> list[int]:
 
     best: list[int] = field(header, "best_epoch", is_valid)
     return best
+
+
+def read_reference(header: dict[str, Any], n_members: int) -> Reference:
+    """What the scores of each member are measured against, (m, 1)."""
+    constraints = {"mean": number(), "std": number(0)}
+
+    def is_valid(value: Any) -> bool:
+        return isinstance(value, dict) and all(
+            isinstance(value.get(part), list)
+            and len(value[part]) == n_members
+            and all(constraint.accepts(found) for found in value[part])
+            for part, constraint in constraints.items()
+        )
+
+    found = field(header, "reference", is_valid)
+    return Reference(*(np.array(found[part], dtype=np.float64)[:, None] for part in constraints))
 
 
 def _is_history(value: Any) -> bool:

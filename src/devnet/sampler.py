@@ -30,12 +30,16 @@ class Halves(NamedTuple):
 
     labelled: np.ndarray
     unlabelled: np.ndarray
+    unlabelled_weight: np.ndarray | None  # None where all weigh the same
 
 
 def find_halves(is_anomaly: np.ndarray, sample_weight: np.ndarray | None) -> Halves:
     """Which rows a sampler can draw."""
-    counts = np.full(len(is_anomaly), True) if sample_weight is None else sample_weight > 0
-    return Halves(np.flatnonzero(is_anomaly & counts), np.flatnonzero(~is_anomaly & counts))
+    if sample_weight is None:
+        return Halves(np.flatnonzero(is_anomaly), np.flatnonzero(~is_anomaly), None)
+    counts = sample_weight > 0
+    unlabelled = np.flatnonzero(~is_anomaly & counts)
+    return Halves(np.flatnonzero(is_anomaly & counts), unlabelled, sample_weight[unlabelled])
 
 
 class BalancedSampler:
