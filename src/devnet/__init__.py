@@ -2,6 +2,7 @@
 
 from devnet.data_reference import DataReference, HybridReference
 from devnet.deviation_network import DevNet
+from devnet.ensemble.deviation_ensemble import DeviationEnsemble
 from devnet.methods import load
 from devnet.model_file import ModelFileError
 from devnet.reference_scores import GaussianPrior
@@ -12,6 +13,7 @@ __version__ = "0.1.0"
 __all__ = [
     "DataReference",
     "DevNet",
+    "DeviationEnsemble",
     "GaussianPrior",
     "HybridReference",
     "ModelFileError",

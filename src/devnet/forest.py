@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from devnet.model_file import ModelFileError, tensor
 
@@ -31,7 +32,7 @@ class Tree(NamedTuple):
     right: np.ndarray  # (n_nodes,) the other one
     column: np.ndarray  # (n_nodes,) what is compared; of no meaning in a leaf
     threshold: np.ndarray  # (n_nodes,)
-    value: np.ndarray  # (n_nodes,) of meaning in a leaf only
+    value: np.ndarray  # (n_nodes,) what a row is worth there; only leaves' matter to a sum
 
     def depth(self) -> np.ndarray:
         """Edges from the root to each node, (n_nodes,)."""
@@ -84,6 +85,43 @@ class Forest:
         for compiled, value in self._walks:
             total += value.take(compiled.apply(rows))
         return total
+
+    def each_value(self, rows: np.ndarray) -> np.ndarray:
+        """Value of the leaf that each row ends in, tree by tree, (b, d) float32 -> (n_trees, b)."""
+        return np.stack([value.take(compiled.apply(rows)) for compiled, value in self._walks])
+
+    def contributions(self, rows: np.ndarray) -> np.ndarray:
+        """How each column moved the sum of values on a row's ways down, (b, d) -> (b, d).
+
+        A cut is credited with the value of the child that the row goes to minus the value of the
+        node. A row's contributions add up to its sum of values minus that of the roots.
+        """
+        leaves = np.stack([compiled.apply(rows) for compiled, _ in self._walks], axis=1)
+        leaves += self._start  # (b, n_trees), counted from the first tree's root
+        b, n_trees = leaves.shape
+        ends = np.arange(b + 1) * n_trees
+        is_leaf = (np.ones(leaves.size), leaves.ravel(), ends)
+        passed = sp.csr_array(is_leaf, shape=(b, len(self._nodes.left)))
+        moved: np.ndarray = (passed @ self._credits()).toarray()
+        return moved
+
+    def _credits(self) -> sp.csr_array:
+        """By how much the way from its root to each node moved the value, by column."""
+        nodes = self._nodes
+        size = len(nodes.left)
+        inner = np.flatnonzero(nodes.left != NO_CHILD)
+        root = np.repeat(self._start, np.diff(self._start, append=size))[inner]
+        parent = np.full(size, NO_CHILD)
+        parent[nodes.left[inner] + root] = parent[nodes.right[inner] + root] = inner
+        node = current = np.flatnonzero(nodes.left == NO_CHILD)
+        credits = sp.csr_array((size, self.n_columns))
+        while len(node):  # one cut up for all leaves at once
+            above = parent[current]
+            node, current, above = (part[above != NO_CHILD] for part in (node, current, above))
+            step = (nodes.value[current] - nodes.value[above], (node, nodes.column[above]))
+            credits += sp.csr_array(step, shape=credits.shape)
+            current = above
+        return credits
 
     def to_tensors(self) -> dict[str, np.ndarray]:
         """Named arrays of a model file."""

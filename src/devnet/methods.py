@@ -20,6 +20,7 @@ from devnet.competitors import (
 from devnet.competitors.boosting_libraries import LIBRARY_METHODS
 from devnet.detector import FewLabelDetector
 from devnet.deviation_network import DevNet
+from devnet.ensemble.deviation_ensemble import DeviationEnsemble
 from devnet.model_file import CLASSES_DTYPES, ModelFileError, field, is_finite_number
 from devnet.names import known
 from devnet.own_estimator import import_estimator
@@ -27,6 +28,7 @@ from devnet.parameters import check_parameters
 
 METHODS: dict[str, type[FewLabelDetector]] = {  # as tables call and order them
     "DevNet": DevNet,
+    "deviation ensemble": DeviationEnsemble,
     "REPEN": REPEN,
     "DSVDD": DeepSVDD,
     "FSNet": FSNet,

@@ -21,8 +21,13 @@ BLOCK_VALUES = 1 << 16  # of a sparse kernel that are updated together
 class Rule(Protocol):
     """How a gradient becomes a step. Its states are means that decay by `rho` a step."""
 
-    rho: float
-    n_states: int
+    @property
+    def rho(self) -> float:
+        """Share of a state that a step leaves."""
+
+    @property
+    def n_states(self) -> int:
+        """States of each weight."""
 
     def apply(self, gradient: Array, states: Sequence[Array]) -> None:
         """Turn the gradient into the step to subtract, in place; the states have decayed."""

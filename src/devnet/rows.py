@@ -165,16 +165,16 @@ def sparse_tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, sp.csr_array]
         yield place, rows.sparse(place)
 
 
-def spans(n_rows: int, n_spans: int) -> list[slice]:
+def spans(n_rows: int, n_spans: int, at_least: int = SPAN_ROWS) -> list[slice]:
     """Cut rows into this many spans, or fewer where they would be short."""
-    n_spans = max(1, min(n_spans, n_rows // SPAN_ROWS))
+    n_spans = max(1, min(n_spans, n_rows // at_least))
     edges = np.linspace(0, n_rows, n_spans + 1).astype(int).tolist()
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
-def in_threads(n_rows: int, do: Callable[[slice], None]) -> None:
-    """Do something to every row, a span of them in each thread."""
-    cut = spans(n_rows, os.cpu_count() or 1)
+def in_threads(n_rows: int, do: Callable[[slice], None], at_least: int = SPAN_ROWS) -> None:
+    """Do something to every row, a span of `at_least` so many of them in each thread."""
+    cut = spans(n_rows, os.cpu_count() or 1, at_least)
     if len(cut) == 1:
         do(cut[0])
         return

@@ -104,6 +104,11 @@ class ScoringNetwork:
         return self.sizes[-1]
 
     @property
+    def layers(self) -> list[tuple[Array, Array]]:
+        """Kernel (m, fan_in, fan_out) and bias (m, 1, fan_out) of each layer, as views."""
+        return list(zip(self._kernels, self._biases, strict=True))
+
+    @property
     def n_penalised(self) -> int:
         """How many parameters, from the first on, are weights of hidden kernels.
 

@@ -1,0 +1,1 @@
+"""The deviation ensemble, one part a file."""

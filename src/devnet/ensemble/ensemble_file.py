@@ -1,0 +1,97 @@
+"""A DeviationEnsemble as named tensors and header facts, and back with everything checked."""
+
+from typing import Any
+
+import numpy as np
+
+from devnet.ensemble.combination import Combination
+from devnet.ensemble.hidden_anomalies import HiddenShare
+from devnet.ensemble.learners import Learners, OutOfBag
+from devnet.ensemble.table_learners import TableLearners
+from devnet.ensemble.wide_learners import WideLearners
+from devnet.model_file import ModelFileError, field, is_finite_number, refuse_unknown, tensor
+
+KINDS: dict[str, type[Learners]] = {kind.__name__: kind for kind in (TableLearners, WideLearners)}
+
+
+def to_tensors(ensemble: Any) -> dict[str, np.ndarray]:
+    """Everything learned."""
+    important = np.flatnonzero(ensemble.column_importance_)
+    return {
+        **ensemble.learners_.to_tensors(),
+        "combination_scale": ensemble.combination_.scale,
+        "out_of_bag_unlabelled": ensemble.out_of_bag_.unlabelled,
+        "out_of_bag_labelled": ensemble.out_of_bag_.labelled,
+        "pool": ensemble.pool_,
+        "posterior": ensemble.posterior_,
+        "pool_weight": ensemble.pool_weight_,
+        "important_column": important,
+        "importance": ensemble.column_importance_[important],
+    }
+
+
+def facts(ensemble: Any) -> dict[str, Any]:
+    """What the header says of it."""
+    return {
+        "learners": type(ensemble.learners_).__name__,
+        "n_rows": ensemble.n_rows_,
+        "combination_shift": ensemble.combination_.shift,
+        "hidden_anomaly_share": list(ensemble.hidden_anomaly_share_),
+    }
+
+
+def restore(ensemble: Any, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+    """Take over what `to_tensors` and `facts` gave, or raise a ModelFileError."""
+    d = ensemble.n_features_in_
+    n, k = (_size(tensors, f"out_of_bag_{half}") for half in ("unlabelled", "labelled"))
+    kind = KINDS[field(header, "learners", lambda value: isinstance(value, str) and value in KINDS)]
+    ensemble.learners_ = kind.from_tensors(tensors, d, n)
+    ensemble.combination_ = Combination(
+        tensor(tensors, "combination_scale", (kind.n_scorers,), "float64"),
+        float(field(header, "combination_shift", is_finite_number)),
+    )
+    ensemble.out_of_bag_ = OutOfBag(
+        tensor(tensors, "out_of_bag_unlabelled", (n,), "float64"),
+        tensor(tensors, "out_of_bag_labelled", (k,), "float64"),
+    )
+    ensemble.n_rows_ = field(header, "n_rows", lambda value: type(value) is int and value > 0)
+    ensemble.pool_ = _ascending(tensors, "pool", n, ensemble.n_rows_)
+    ensemble.posterior_ = _shares(tensors, "posterior", n)
+    ensemble.pool_weight_ = _shares(tensors, "pool_weight", n)
+    share = field(header, "hidden_anomaly_share", _is_share)
+    ensemble.hidden_anomaly_share_ = HiddenShare(*map(float, share))
+    n_important = _size(tensors, "important_column")
+    important = _ascending(tensors, "important_column", n_important, d)
+    ensemble.column_importance_ = np.zeros(d)
+    ensemble.column_importance_[important] = _shares(tensors, "importance", n_important)
+    refuse_unknown(tensors, to_tensors(ensemble))
+
+
+def _size(tensors: dict[str, np.ndarray], name: str) -> int:
+    return tensors[name].size if name in tensors else 0
+
+
+def _ascending(tensors: dict[str, np.ndarray], name: str, size: int, end: int) -> np.ndarray:
+    numbers = tensor(tensors, name, (size,), "int64")
+    if size and not (numbers[0] >= 0 and (np.diff(numbers) > 0).all() and numbers[-1] < end):
+        raise _edited(f"{name!r} must be ascending numbers below {end}")
+    return numbers
+
+
+def _shares(tensors: dict[str, np.ndarray], name: str, size: int) -> np.ndarray:
+    shares = tensor(tensors, name, (size,), "float64")
+    if size and not (shares.min() >= 0 and shares.max() <= 1):
+        raise _edited(f"{name!r} must be numbers from 0 to 1")
+    return shares
+
+
+def _is_share(value: Any) -> bool:
+    is_numbers = isinstance(value, list) and len(value) == 3 and all(map(is_finite_number, value))
+    return is_numbers and 0 <= value[1] <= value[0] <= value[2] <= 1
+
+
+def _edited(reason: str) -> ModelFileError:
+    return ModelFileError(
+        f"the ensemble of the model file cannot be used: {reason}. The file was edited or "
+        "damaged; save the model again."
+    )

@@ -1,0 +1,48 @@
+"""Calibrated p-values: where a score stands among those of unlabelled rows."""
+
+import numpy as np
+
+
+class ConformalRanks:
+    """Scores of unlabelled rows by scorers that did not train on them, as a measure of others.
+
+    A new unlabelled row is as likely to take any rank among them, so a p-value below `a` has at
+    most the probability `a`, whatever the distribution of the scores. Hidden anomalies among them
+    make p-values larger, never smaller. There is no extrapolation: with total weight n no p-value
+    is below 1 / (n + 1).
+
+    Parameters
+    ----------
+    scores : array of shape (n,)
+    weight : array of shape (n,)
+        How much each counts; with probabilities of being no hidden anomaly as weights, p-values
+        refer to rows that are none.
+
+    Examples
+    --------
+    >>> from devnet.significance import ConformalRanks
+    >>> ranks = ConformalRanks([0.1, 0.2, 0.3], [1, 1, 1])
+    >>> ranks.p_value([0.0, 0.2, 9.0]).tolist()
+    [1.0, 0.75, 0.25]
+    """
+
+    def __init__(self, scores: np.ndarray, weight: np.ndarray) -> None:
+        order = np.argsort(scores)
+        self.scores = np.asarray(scores)[order]
+        self.weight = np.asarray(weight)[order]
+        self._above = np.append(np.cumsum(self.weight[::-1])[::-1], 0)  # weight as high or higher
+
+    def p_value(self, scores: np.ndarray) -> np.ndarray:
+        """Share of the unlabelled rows, the row itself included, that score as high or higher."""
+        above = self._above[np.searchsorted(self.scores, scores, side="left")]
+        p_value: np.ndarray = (1 + above) / (1 + self._above[0])
+        return p_value
+
+    def threshold(self, false_alarm_rate: float) -> float:
+        """The lowest of the scores whose p-value is at most the rate.
+
+        An alert above it has a p-value of at most the rate. Where no score is high enough for the
+        rate, the highest one is returned.
+        """
+        is_rare = np.flatnonzero(self.p_value(self.scores) <= false_alarm_rate)
+        return float(self.scores[is_rare[0] if len(is_rare) else -1])
