@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from devnet import DevNet
+from devnet import DeviationEnsemble, DevNet
 from devnet.datasets import Dataset
 from devnet.experiments.measures import (
     LEVELS,
+    expectation,
     ranking,
     runtime,
     significance,
@@ -50,6 +51,15 @@ def test_uniform_p_values_lie_beyond_each_level_as_often_as_promised(dataset, se
     for level in LEVELS:
         assert abs(metrics[f"normal beyond {level}"] - (1 - level)) < 0.06
         assert metrics[f"anomalies beyond {level}"] == 1
+
+
+def test_an_expectation_stands_beside_what_came(dataset, seed):
+    outcome = expectation(DeviationEnsemble(1, 5, random_state=seed), dataset, seed)
+    metrics = outcome.metrics
+    assert metrics["low"] <= metrics["expected AUC-PR"] <= metrics["high"]
+    is_within = metrics["low"] <= metrics["AUC-PR"] <= metrics["high"]
+    assert metrics["within"] == is_within
+    assert 0 <= metrics["hidden share"] <= 0.2
 
 
 def test_the_unknown_kind_is_never_labelled(dataset):

@@ -148,3 +148,18 @@ def test_impossible_requests_get_a_sentence(n_anomalies, request_, sentence):
     rows, is_anomaly = distinct_rows(100), np.arange(100) < n_anomalies
     with pytest.raises(ValueError, match=sentence):
         make_task(rows, is_anomaly, seed=0, **request_)
+
+
+def test_wrong_labels_are_normal_training_rows():
+    rows, is_anomaly = distinct_rows(500), np.arange(500) < 100
+    task = make_task(rows, is_anomaly, seed=1, n_labelled=20, wrong_labels=0.25)
+    labelled = np.floor(task.train[task.y == 1][:, 0]).astype(int)
+    assert len(labelled) == 20
+    assert (~is_anomaly[labelled]).sum() == 5
+    assert not numbers_of(task.train) & numbers_of(task.test)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0])
+def test_an_impossible_share_of_wrong_labels_is_refused(share):
+    with pytest.raises(ValueError, match=f"wrong_labels={share} is not a share"):
+        make_task(distinct_rows(500), np.arange(500) < 100, seed=0, wrong_labels=share)

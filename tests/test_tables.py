@@ -8,9 +8,11 @@ from test_results import record
 
 from devnet.datasets.catalogue import DATASETS
 from devnet.experiments.cells import Cells, differing_cells
+from devnet.experiments.comparison_table import RECOMMENDED
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import Experiment
 from devnet.experiments.published import TABLE_1, TABLE_2
+from devnet.experiments.statistics import summarise
 from devnet.experiments.tables import tables
 
 SETTINGS = {"n_labelled": 30}
@@ -86,6 +88,28 @@ def test_methods_that_the_paper_lacks_stand_without_a_published_column():
     )
     assert made[1].header == ["Data", "DevNet", "paper", "Ours"]
     assert texts(made[1])["thyroid"] == ["0.300 ± 0.141", "0.274", "0.500 (1 run)"]
+
+
+def test_averages_have_an_interval_over_runs():
+    records = [*runs("thyroid", "Def", [0.2, 0.4]), *runs("fraud", "Def", [0.4, 0.4])]
+    methods = {"Def": {"method": "DevNet"}}
+    shown = texts(tables(experiment(methods=methods), records)[1])
+    low, high = summarise([0.3, 0.4]).interval
+    assert shown["95% interval"][0] == f"{low:.3f} to {high:.3f}"
+
+
+def test_the_recommended_method_is_tested_over_sets_and_runs():
+    methods = {name: {"method": "DevNet"} for name in ("DevNet", RECOMMENDED)}
+    values = np.linspace(0.2, 0.4, 10)
+    records = [
+        *runs("thyroid", "DevNet", values),
+        *runs("thyroid", RECOMMENDED, values + 0.01),
+        *runs("fraud", "DevNet", values[:2]),
+        *runs("fraud", RECOMMENDED, values + 0.02),  # as many as the other has are paired
+    ]
+    table = tables(experiment(methods=methods, paper="", runs=10), records)[1]
+    assert texts(table)[f"P-value, {RECOMMENDED}"] == ["<0.001", "-"]
+    assert any("over all sets and runs, paired" in note for note in table.notes)
 
 
 def test_missing_cells_are_dashes_and_missing_runs_are_told():

@@ -8,7 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from devnet.experiments.runner import Progress
-    from devnet.experiments.tables import Table
+    from devnet.experiments.table import Table
 
 FOLDER = Path("experiments")
 FORMATS = ("text", "markdown", "csv", "json")

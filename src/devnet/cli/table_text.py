@@ -5,7 +5,7 @@ import io
 import json as json_module
 from typing import Any
 
-from devnet.experiments.tables import Cell, Table
+from devnet.experiments.table import Cell, Table
 
 
 def text(tables: list[Table]) -> str:

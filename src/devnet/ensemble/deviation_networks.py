@@ -6,14 +6,14 @@ from typing import Self
 import numpy as np
 
 from devnet.arrays import Array, one_blas_thread
-from devnet.data_reference import HybridReference
-from devnet.deviation_loss import deviation_loss_and_slope, slope_through_reference
+from devnet.deviation_loss import deviation_loss_and_slope
 from devnet.ensemble.bagged_sampler import BaggedSampler
 from devnet.ensemble.bags import Bags, out_of_bag_mean
 from devnet.ensemble.learners import OutOfBag, Pool
 from devnet.ensemble.rank_normal import EXTREME, RESOLUTION, RankNormal
 from devnet.model_file import tensor
 from devnet.optimizer import Optimizer, RMSprop
+from devnet.reference_scores import GaussianPrior
 from devnet.rows import in_threads
 from devnet.sampler import Batch
 from devnet.scoring_network import ScoringNetwork, parameter_count
@@ -22,7 +22,7 @@ from devnet.trainer import train
 BAG_ROWS = 1024
 HIDDEN = 20
 LEARNING_RATE = 0.002
-L2 = 0.02
+L2 = 0.01
 CLIP_NORM = 1.0
 N_STEPS = 500
 N_STEPS_MORE = 100  # when labels are added to a trained ensemble
@@ -170,16 +170,16 @@ def train_networks(
 def _objective(
     margin: float, n_steps: int, generators: Sequence[np.random.Generator]
 ) -> Callable[[Array, Batch], tuple[Array, Array]]:
-    """The paper's loss, with half of each reference from the prior and half from the batch."""
-    hybrid = HybridReference().for_training(1, n_steps, list(generators), lambda array: array)
+    """The paper's: deviations from a Gaussian prior, one reference a member and step."""
+    prior = GaussianPrior().for_training(1, n_steps, list(generators), lambda array: array)
 
     def objective(scores: Array, batch: Batch) -> tuple[Array, Array]:
-        reference = hybrid(scores, batch)
+        reference = prior(scores, batch)
         loss, slope = deviation_loss_and_slope(
             scores, is_anomaly=batch.is_anomaly, reference=reference, margin=margin
         )
         slope *= batch.weight
         loss *= batch.weight
-        return loss.sum((1, 2)), slope_through_reference(slope, scores, reference)
+        return loss.sum((1, 2)), slope
 
     return objective

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from devnet.model_file import ModelFileError, tensor
 
 MAX_KNOTS = 256  # of a column; between two of them the encoding is linear
-EXTREME = 3.09  # normal quantile of 0.999, the farthest that a rank is let go
+EXTREME = 4.0  # the farthest normal score, that of one row in 30,000
 LARGEST = np.float32(1e38)  # values beyond it are taken for it, so that differences stay finite
 RESOLUTION = 128  # normal scores are multiples of 1 / 128
 N_CELLS = 512  # of the grid that finds the knots around a value

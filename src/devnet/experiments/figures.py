@@ -130,11 +130,27 @@ def _significance_figures(cells: Cells) -> list[Figure]:
         panels.append(Panel(dataset, series, "promised share", "observed share", is_log=True))
     return [
         Figure(
-            "Normal test rows beyond a quantile of the prior",
+            "Normal test rows by p-value",
             panels,
             "Above the diagonal: more false alarms than promised. Bands are 95% intervals.",
         )
     ]
+
+
+def _expectation_figures(cells: Cells) -> list[Figure]:
+    """Each set a line: what was expected with its interval, and what came."""
+    (settings,) = cells.experiment.settings
+    series = []
+    for method in cells.methods:
+        names = ("expected AUC-PR", "low", "high")
+        expected, low, high = (_by_dataset(cells, method, settings, name) for name in names)
+        points = [Point(e.x, e.y, a.y, b.y) for e, a, b in zip(expected, low, high, strict=True)]
+        series.append(Series(f"{method}, expected", points))
+        came = _by_dataset(cells, method, settings, "AUC-PR")
+        series.append(Series(f"{method}, test rows", came, is_reference=True))
+    panel = Panel("AUC-PR", series, "AUC-PR", categories=tuple(cells.datasets))
+    caption = "Lines are the means of the expected 90% intervals."
+    return [Figure("Expected, and of the test rows", [panel], caption)]
 
 
 def _unknown_figures(cells: Cells) -> list[Figure]:
@@ -177,6 +193,7 @@ def _runtime_figures(cells: Cells) -> list[Figure]:
 BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
     "ranking": _ranking_figures,
     "significance": _significance_figures,
+    "expectation": _expectation_figures,
     "unknown anomalies": _unknown_figures,
     "runtime": _runtime_figures,
 }

@@ -29,6 +29,7 @@ def ranking(
     *,
     n_labelled: int = 30,
     contamination: float = 0.02,
+    wrong_labels: float = 0.0,
     protocol: str = "paper",
 ) -> Outcome:
     """How well the test rows are ranked."""
@@ -38,6 +39,7 @@ def ranking(
         seed=seed,
         n_labelled=n_labelled,
         contamination=contamination,
+        wrong_labels=wrong_labels,
         protocol=protocol,
     )
     scores, seconds = _fit_and_score(detector, task)
@@ -52,7 +54,7 @@ def significance(
     n_labelled: int = 30,
     contamination: float = 0.02,
 ) -> Outcome:
-    """Shares of normal and of anomalous test rows beyond each quantile of the prior."""
+    """Shares of normal and of anomalous test rows with a p-value below each level."""
     task = make_task(
         dataset.rows,
         dataset.is_anomaly,
@@ -67,6 +69,39 @@ def significance(
         is_beyond = p_values < 1 - level
         metrics[f"normal beyond {level}"] = float(is_beyond[~task.is_anomaly].mean())
         metrics[f"anomalies beyond {level}"] = float(is_beyond[task.is_anomaly].mean())
+    return Outcome(metrics, seconds)
+
+
+def expectation(
+    detector: Any,
+    dataset: Dataset,
+    seed: int,
+    *,
+    n_labelled: int = 30,
+    contamination: float = 0.02,
+) -> Outcome:
+    """Ranking quality that a detector expects, beside that of the test rows.
+
+    It is told the share of anomalies among the test rows, on which the precision depends.
+    """
+    task = make_task(
+        dataset.rows,
+        dataset.is_anomaly,
+        seed=seed,
+        n_labelled=n_labelled,
+        contamination=contamination,
+    )
+    scores, seconds = _fit_and_score(detector, task)
+    expected = detector.expected_quality(float(task.is_anomaly.mean()))
+    auc_pr = _auc(task.is_anomaly, scores)["AUC-PR"]
+    metrics = {
+        "expected AUC-PR": expected.auc_pr,
+        "low": expected.low,
+        "high": expected.high,
+        "AUC-PR": auc_pr,
+        "within": float(expected.low <= auc_pr <= expected.high),
+        "hidden share": detector.hidden_anomaly_share_.value,
+    }
     return Outcome(metrics, seconds)
 
 
@@ -133,6 +168,7 @@ def runtime(
 MEASURES: dict[str, Callable[..., Outcome]] = {
     "ranking": ranking,
     "significance": significance,
+    "expectation": expectation,
     "unknown anomalies": unknown_anomalies,
     "runtime": runtime,
 }

@@ -35,6 +35,7 @@ def make_task(
     n_labelled: int = 30,
     contamination: float = 0.02,
     protocol: str = "paper",
+    wrong_labels: float = 0.0,
     may_be_labelled: np.ndarray | None = None,
 ) -> Task:
     """Draw one run.
@@ -54,6 +55,8 @@ def make_task(
         "script" is what the authors' published script does, for comparison only: every run has the
         same split, and all contamination is made by swapping from *all* anomalies. Test anomalies
         leak into training that way, all but 5% of their columns.
+    wrong_labels : float, default=0.0
+        Share of the labelled anomalies that are none: normal training rows, labelled by mistake.
     may_be_labelled : bool array of shape (n,), optional
         Anomalies that labels may be drawn from; by default all of them.
 
@@ -62,14 +65,15 @@ def make_task(
     task : Task
         Its training and test rows together are one copy of the data set.
     """
-    _check(is_anomaly, n_labelled, contamination, protocol)
+    _check(is_anomaly, n_labelled, contamination, wrong_labels, protocol)
+    n_wrong = round(wrong_labels * n_labelled)
     generator = np.random.default_rng(seed)
     splitter = generator if protocol == "paper" else np.random.default_rng(SCRIPT_SPLIT)
     normal, normal_test = _split(np.flatnonzero(~is_anomaly), splitter)
     anomalies, anomalies_test = _split(np.flatnonzero(is_anomaly), splitter)
     if protocol == "script":
         anomalies = generator.permutation(anomalies)
-    labelled, spare = _choose(anomalies, n_labelled, may_be_labelled)
+    labelled, spare = _choose(anomalies, n_labelled - n_wrong, may_be_labelled)
     if may_be_labelled is not None:  # else those that may not be labelled would all be hidden first
         spare = generator.permutation(spare)
     n_hidden = round(len(normal) * contamination / (1 - contamination))
@@ -78,15 +82,24 @@ def make_task(
     else:
         hidden, parents = spare[:0], np.flatnonzero(is_anomaly)
     made = _swapped(rows[parents], n_hidden - len(hidden), generator)
+    # Those labelled by mistake are the first of the normal rows, which are in random order.
     train = _gather(rows, np.concatenate([labelled, normal, hidden]), made)
     y = (np.arange(train.shape[0]) < n_labelled).astype(int)
     origin = np.concatenate([normal_test, anomalies_test])
     return Task(train, y, rows[origin], is_anomaly[origin], origin)
 
 
-def _check(is_anomaly: np.ndarray, n_labelled: int, contamination: float, protocol: str) -> None:
+def _check(
+    is_anomaly: np.ndarray,
+    n_labelled: int,
+    contamination: float,
+    wrong_labels: float,
+    protocol: str,
+) -> None:
     if not 0 <= contamination < 1:
         raise ValueError(f"contamination={contamination} is not a share from 0 to below 1.")
+    if not 0 <= wrong_labels < 1:
+        raise ValueError(f"wrong_labels={wrong_labels} is not a share from 0 to below 1.")
     if n_labelled < 1:
         raise ValueError(f"n_labelled={n_labelled}: at least one anomaly has to be labelled.")
     if protocol not in PROTOCOLS:

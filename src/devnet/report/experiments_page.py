@@ -7,7 +7,8 @@ from devnet.experiments.cells import RANKING, Cells, differing_cells
 from devnet.experiments.figures import Figure, figures
 from devnet.experiments.plan import Experiment
 from devnet.experiments.results import Record
-from devnet.experiments.tables import Table, tables
+from devnet.experiments.table import Table
+from devnet.experiments.tables import tables
 from devnet.report.charts import chart, legend
 
 DIFFERENCES = (

@@ -1,0 +1,140 @@
+"""Methods side by side, each with the paper's figures (Tables 1 and 2)."""
+
+from typing import Any
+
+import numpy as np
+
+from devnet.experiments.cells import TOLERANCE, Cells, differing_cells, published
+from devnet.experiments.statistics import summarise, wilcoxon
+from devnet.experiments.table import Cell, Table, plus_minus
+
+RECOMMENDED = "deviation ensemble"  # the method that is tested against all others
+
+
+def comparison_table(cells: Cells, metric: str) -> Table:
+    """A row a data set, a column a method; then averages and tests."""
+    (settings,) = cells.experiment.settings
+    theirs = published(cells.experiment, metric)
+    in_paper = [m for m in cells.methods if any(m in row for row in theirs.values())]
+    ours = {  # nan where there is no run
+        dataset: {m: cells.mean(dataset, m, settings, metric) for m in cells.methods}
+        for dataset in cells.datasets
+    }
+    paper = {d: {m: theirs[d].get(m, np.nan) for m in in_paper} for d in cells.datasets if theirs}
+    rows = []
+    for dataset in cells.datasets:
+        texts = {m: plus_minus(cells.summary(dataset, m, settings, metric)) for m in cells.methods}
+        form = "({:.3f})" if cells.is_substitute(dataset) else "{:.3f}"
+        rows.append(_comparison_row(dataset, ours[dataset], texts, paper.get(dataset, {}), form))
+    averaged = [
+        dataset
+        for dataset in cells.datasets
+        if not cells.is_substitute(dataset) and not np.isnan(list(ours[dataset].values())).any()
+    ]
+    if averaged:
+        average = _average(ours, averaged)
+        texts = {m: f"{value:.3f}" for m, value in average.items()}
+        rows.append(_comparison_row("Average", average, texts, _average(paper, averaged)))
+        intervals = {m: _interval(cells, m, averaged, metric) for m in cells.methods}
+        rows.append(_text_row("95% interval", intervals, in_paper))
+    notes = differing_cells(cells, metric)
+    if notes:
+        notes.insert(0, f"More than {TOLERANCE} standard deviations from the paper:")
+    if len(cells.methods) > 1:
+        rows.append(_p_value_row(ours, theirs))
+        notes.append(
+            f"P-values of {cells.methods[0]} against the others over all sets that both have, "
+            "the paper's over its nine."
+        )
+    if RECOMMENDED in cells.methods[1:]:
+        p_values = {m: _paired_p_value(cells, m, metric) for m in cells.methods}
+        rows.append(_text_row(f"P-value, {RECOMMENDED}", p_values, in_paper))
+        notes.append(f"P-values of {RECOMMENDED} are over all sets and runs, paired.")
+    left_out = [dataset for dataset in cells.datasets if dataset not in averaged]
+    if averaged and left_out:
+        notes.append(f"Averages leave out {', '.join(left_out)}.")
+    header = ["Data"]
+    for method in cells.methods:
+        header += [method, "paper"] if method in in_paper else [method]
+    return Table(metric, header, rows, notes)
+
+
+def _comparison_row(
+    name: str,
+    ours: dict[str, float],
+    texts: dict[str, str],
+    paper: dict[str, float],
+    form: str = "{:.3f}",
+) -> list[Cell]:
+    row = [Cell(name)]
+    for method, value in ours.items():
+        row.append(Cell(texts[method], _is_best(value, ours.values())))
+        if method in paper:
+            text = form.format(paper[method])
+            row.append(Cell(text, _is_best(paper[method], paper.values())))
+    return row
+
+
+def _text_row(name: str, texts: dict[str, str], in_paper: list[str]) -> list[Cell]:
+    row = [Cell(name)]
+    for method, text in texts.items():
+        row += [Cell(text), Cell("-")] if method in in_paper else [Cell(text)]
+    return row
+
+
+def _interval(cells: Cells, method: str, datasets: list[str], metric: str) -> str:
+    """Of the average over data sets, from the runs that all of them have."""
+    (settings,) = cells.experiment.settings
+    runs = [cells.values(dataset, method, settings, metric) for dataset in datasets]
+    n_runs = min(map(len, runs))
+    low, high = summarise(np.mean([values[:n_runs] for values in runs], axis=0).tolist()).interval
+    return "-" if np.isnan(low) else f"{low:.3f} to {high:.3f}"
+
+
+def _paired_p_value(cells: Cells, method: str, metric: str) -> str:
+    (settings,) = cells.experiment.settings
+    ours, theirs = [], []
+    for dataset in cells.datasets:
+        runs = [cells.values(dataset, m, settings, metric) for m in (RECOMMENDED, method)]
+        n_runs = min(map(len, runs))
+        ours += runs[0][:n_runs]
+        theirs += runs[1][:n_runs]
+    value = wilcoxon(ours, theirs)
+    return "-" if value is None else _small(value)
+
+
+def _average(figures: dict[str, dict[str, float]], datasets: list[str]) -> dict[str, float]:
+    if not figures:
+        return {}
+    return {m: float(np.mean([figures[d][m] for d in datasets])) for m in figures[datasets[0]]}
+
+
+def _p_value_row(
+    ours: dict[str, dict[str, float]], paper: dict[str, dict[str, float]]
+) -> list[Cell]:
+    """Wilcoxon signed-rank tests of the first method against each other one."""
+    row = [Cell("P-value")]
+    for method in next(iter(ours.values())):
+        row.append(Cell(_p_value(ours, method)))
+        if any(method in figures for figures in paper.values()):
+            row.append(Cell(_p_value(paper, method)))
+    return row
+
+
+def _p_value(figures: dict[str, dict[str, float]], method: str) -> str:
+    """Over the data sets that both methods have; the first method has none against itself."""
+    first_method = next(iter(next(iter(figures.values()))))
+    pairs = np.array([(row[first_method], row[method]) for row in figures.values()])
+    first, other = pairs[~np.isnan(pairs).any(axis=1)].T
+    value = wilcoxon(first, other)
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _is_best(value: float, values: Any) -> bool:
+    """Whether no other is better as shown; there must be another one."""
+    shown = [round(v, 3) for v in values if not np.isnan(v)]
+    return len(shown) > 1 and round(value, 3) == max(shown)
+
+
+def _small(p_value: float) -> str:
+    return f"{p_value:.3f}" if p_value >= 0.001 else "<0.001"
