@@ -3,14 +3,18 @@
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import plain_port
 import scipy.sparse as sp
+from sklearn.ensemble import RandomForestClassifier
 
-from devnet import DevNet
+from devnet import DeviationEnsemble, DevNet
+from devnet.competitors import PUBaggedTrees
 from devnet.experiments.memory import forget_peak_memory, peak_memory
 from devnet.methods import METHODS
 
@@ -133,6 +137,36 @@ def competitors() -> None:
         )
 
 
+def ensemble() -> None:
+    print("\nDeviationEnsemble on 100,000 x 60 against PU trees and scikit-learn's random forest")
+    rows, y = make_rows(100_000, 60)
+    models = {
+        "deviation ensemble": DeviationEnsemble(random_state=0),
+        "PU trees": PUBaggedTrees(random_state=0),
+        "random forest": RandomForestClassifier(class_weight="balanced", n_jobs=-1, random_state=0),
+    }
+    scorers = [m.predict_proba if "forest" in n else m.anomaly_score for n, m in models.items()]
+    fits = median_seconds(*(lambda m=m: m.fit(rows, y) for m in models.values()), repeats=3)
+    scores = median_seconds(*(lambda score=score: score(rows) for score in scorers), repeats=3)
+    for name, fit_seconds, seconds in zip(models, fits, scores, strict=True):
+        print(f"  {name:<18} fit {fit_seconds:.2f} s, scoring {len(rows) / seconds:,.0f} rows/s")
+    ours = models["deviation ensemble"]
+    y[:40] = 1
+    (refit,) = median_seconds(lambda: ours.refit(rows, y), repeats=3)
+    print(f"  refit with ten more labels {refit:.2f} s, {refit / fits[0]:.2f} x the fit")
+    (explain,) = median_seconds(lambda: ours.contributions(rows[:1000]), repeats=3)
+    print(f"  contributions of 1,000 rows {explain:.3f} s")
+    many, _ = make_rows(1_000_000, 60)
+    forget_peak_memory()
+    before = peak_memory()
+    ours.anomaly_score(many)
+    print(f"  scoring 1,000,000 rows adds {(peak_memory() - before) / 1e6:.0f} MB to them")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        ours.save(path)
+        print(f"  model file {path.stat().st_size / 1e6:.1f} MB")
+
+
 def import_time() -> None:
     program = (
         "import time, torch, sklearn; s = time.perf_counter(); import devnet; "
@@ -151,6 +185,7 @@ SECTIONS = [
     scoring_against_bare_product,
     sparse_fit,
     competitors,
+    ensemble,
     import_time,
 ]
 

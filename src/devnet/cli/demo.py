@@ -7,10 +7,8 @@ import click
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import average_precision_score, roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
 
-from devnet.deviation_network import DevNet
+from devnet.ensemble.deviation_ensemble import DeviationEnsemble
 
 N_LABELLED = 30
 N_SHOWN = 10
@@ -25,11 +23,13 @@ class Task(NamedTuple):
     test: np.ndarray
     is_anomaly: np.ndarray  # truth of the test rows
     n_hidden: int  # anomalies among the unlabelled rows
+    columns: np.ndarray  # their names
 
 
 def make_task() -> Task:
     """Benign biopsies are normal, malignant ones are the anomalies."""
-    rows, is_benign = load_breast_cancer(return_X_y=True)
+    biopsies = load_breast_cancer()
+    rows, is_benign = biopsies.data, biopsies.target
     generator = np.random.default_rng(SEED)
     benign = generator.permutation(np.flatnonzero(is_benign))
     malignant = generator.permutation(np.flatnonzero(is_benign == 0))
@@ -43,6 +43,7 @@ def make_task() -> Task:
         test=rows[test],
         is_anomaly=is_benign[test] == 0,
         n_hidden=n_hidden,
+        columns=biopsies.feature_names,
     )
 
 
@@ -50,35 +51,38 @@ def make_task() -> Task:
 def demo() -> None:
     """Train on real biopsies, score unseen ones and show what was found."""
     task = make_task()
-    model = make_pipeline(MinMaxScaler(), DevNet(device="cpu", random_state=SEED))
     start = time.perf_counter()
-    model.fit(task.train, task.y)
+    model = DeviationEnsemble(random_state=SEED).fit(task.train, task.y)
     seconds = time.perf_counter() - start
-    detector = model[-1]
-    test = model[:-1].transform(task.test)
-    scores, p_values = detector.anomaly_score(test), detector.p_value(test)
+    scores, p_values = model.anomaly_score(task.test), model.p_value(task.test)
     n_anomalies = int(task.is_anomaly.sum())
-    n_unlabelled = int((~task.y).sum())
-    auc_pr = average_precision_score(task.is_anomaly, scores)
-    auc_roc = roc_auc_score(task.is_anomaly, scores)
+    share, quality = model.hidden_anomaly_share_, model.expected_quality(task.is_anomaly.mean())
     print(f"""\
 Breast cancer biopsies (Wisconsin, {task.train.shape[1]} columns): malignant is the anomaly.
 
-Training rows   {N_LABELLED} labelled anomalies, {n_unlabelled} unlabelled rows
-                ({task.n_hidden} of the unlabelled are anomalies that nobody labelled)
-Test rows       {len(scores)}, of which {n_anomalies} are anomalies
-Trained in      {seconds:.2f} s
+Training rows    {N_LABELLED} labelled anomalies, {int((~task.y).sum())} unlabelled rows
+                 ({task.n_hidden} of the unlabelled are anomalies that nobody labelled)
+Test rows        {len(scores)}, of which {n_anomalies} are anomalies
+Trained in       {seconds:.2f} s
+
+What the training rows alone say
+  hidden anomalies  {share.value:.1%} of the unlabelled rows ({share.low:.1%} to {share.high:.1%})
+  AUC-PR to expect  {quality.auc_pr:.3f} ({quality.low:.3f} to {quality.high:.3f})
+  what matters most {", ".join(task.columns[np.argsort(-model.column_importance_)[:3]])}
 
 Ranking quality on the test rows
-  AUC-PR   {auc_pr:.3f}   (chance: {task.is_anomaly.mean():.3f})
-  AUC-ROC  {auc_roc:.3f}   (chance: 0.500)
+  AUC-PR   {average_precision_score(task.is_anomaly, scores):.3f}   (chance: \
+{task.is_anomaly.mean():.3f})
+  AUC-ROC  {roc_auc_score(task.is_anomaly, scores):.3f}   (chance: 0.500)
 
-Alerts: scores above {detector.threshold_:.3f}, which 5% of normal rows exceed if the prior holds
-  {"row":>4}  {"score":>6}  {"p-value":>8}  truth""")
-    alerts = [row for row in np.argsort(-scores) if scores[row] > detector.threshold_]
+Alerts: scores above {model.threshold_:.3f}, which one normal row in twenty exceeds
+  {"row":>4}  {"score":>6}  {"p-value":>7}  truth      mostly because of""")
+    alerts = [row for row in np.argsort(-scores) if scores[row] > model.threshold_]
+    reasons = model.contributions(task.test).argmax(axis=1)
     for row in alerts[:N_SHOWN]:
         truth = "malignant" if task.is_anomaly[row] else "benign"
-        print(f"  {row:>4}  {scores[row]:>6.2f}  {p_values[row]:>8.1e}  {truth}")
+        reason = task.columns[reasons[row]]
+        print(f"  {row:>4}  {scores[row]:>6.2f}  {p_values[row]:>7.4f}  {truth:<9}  {reason}")
     if len(alerts) > N_SHOWN:
         print(f"  ... and {len(alerts) - N_SHOWN} more")
     found = int(task.is_anomaly[alerts].sum())

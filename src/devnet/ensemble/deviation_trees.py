@@ -13,7 +13,7 @@ from devnet.seeds import draw_seed
 
 BAG_ROWS = 256  # unlabelled rows that a tree is grown from, and as many anomalies
 MIN_LEAF = 2  # rows
-CANDIDATES = 1 / 3  # share of the columns that a cut is chosen from
+HALF_AT = 20  # labelled anomalies with which a cut is chosen from half of the columns
 
 
 class DeviationTrees:
@@ -74,10 +74,19 @@ def _grow(
     drawn = donors[generator.integers(len(donors), size=size)]
     anomalies = swap_values(pool.anomalies, drawn, donors, generator)
     tree = DecisionTreeClassifier(
-        max_features=max(1, round(CANDIDATES * pool.rows.shape[1])),
+        max_features=_n_candidates(*pool.anomalies.shape),
         min_samples_leaf=MIN_LEAF,
         random_state=draw_seed(generator),
     )
     rows = np.concatenate([unlabelled, anomalies])
     tree.fit(rows, np.repeat([0.0, 1.0], size), check_input=False)
     return read_tree(tree.tree_, margin * tree.tree_.value[:, 0, 1])
+
+
+def _n_candidates(n_labelled: int, n_columns: int) -> int:
+    """Columns that a cut is chosen from, at random for each.
+
+    Among many columns some part a handful of anomalies from other rows by chance. The more
+    anomalies are known, the less, and the more columns can be looked at.
+    """
+    return max(1, round(n_columns * n_labelled / (n_labelled + HALF_AT)))
