@@ -43,7 +43,7 @@ class DeviationEnsemble(FewLabelDetector):
     ----------
     n_networks : int, default=10
         Deviation networks of 20 hidden units.
-    n_trees : int, default=64
+    n_trees : int, default=100
         Deviation trees.
     margin : float, default=5.0
         Deviation, the paper's a, that labelled anomalies should reach in every member.
@@ -108,7 +108,7 @@ class DeviationEnsemble(FewLabelDetector):
     def __init__(
         self,
         n_networks: int = 10,
-        n_trees: int = 64,
+        n_trees: int = 100,
         *,
         margin: float = 5.0,
         confidence: float = 0.95,
