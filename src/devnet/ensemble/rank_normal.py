@@ -1,6 +1,6 @@
 """Rank-normal encoding: a value becomes the normal quantile of its rank among unlabelled rows."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -164,9 +164,9 @@ class _Column:
         self.rise = np.append(np.diff(self.normal), np.float32(0))
 
 
-def _cell(values: np.ndarray, low: np.ndarray, cells_per_unit: np.ndarray) -> np.ndarray:
+def _cell(values: np.ndarray, low: Any, cells_per_unit: Any) -> np.ndarray:
     """Number of the cell that each value is in, also of one far beyond the grid."""
-    cell = values - low
+    cell: np.ndarray = values - low
     with np.errstate(over="ignore"):
         cell *= cells_per_unit
     np.clip(cell, 0, N_CELLS - 1, out=cell)
