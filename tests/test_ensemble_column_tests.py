@@ -30,8 +30,9 @@ def typical_spread(unlabelled, keep):
     return np.average((unlabelled - mean) ** 2, axis=0, weights=keep).mean()
 
 
-def compared(labelled, unlabelled, keep):
-    return ColumnTests(sp.csr_array(labelled), sp.csr_array(unlabelled), keep)
+def compared(labelled, unlabelled, keep, labelled_weight=None):
+    labelled_weight = np.ones(len(labelled)) if labelled_weight is None else labelled_weight
+    return ColumnTests(sp.csr_array(labelled), labelled_weight, sp.csr_array(unlabelled), keep)
 
 
 def test_statistics_are_those_of_the_book(seed):
@@ -62,6 +63,14 @@ def test_a_row_of_weight_zero_is_as_if_it_were_not_there(seed):
     np.testing.assert_allclose(
         compared(labelled, unlabelled, keep).statistics(), short.statistics(), rtol=1e-9
     )
+
+
+def test_weights_of_labelled_anomalies_are_multiplicities(seed):
+    labelled, unlabelled, keep = make_halves(seed)
+    times = np.array([1, 0, 3, 2, 1, 1, 5])
+    weighted = compared(labelled, unlabelled, keep, times / 5)
+    repeated = compared(np.repeat(labelled, times, axis=0), unlabelled, keep)
+    np.testing.assert_allclose(weighted.statistics(), repeated.statistics(), rtol=1e-9)
 
 
 def test_one_labelled_anomaly_has_no_score_without_itself(seed):

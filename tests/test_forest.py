@@ -52,6 +52,46 @@ def test_a_row_has_the_same_sum_alone_and_in_any_order(seed):
     np.testing.assert_array_equal(alone, together[:50])
 
 
+def test_each_value_is_that_of_one_tree(seed):
+    rows, model, forest = fitted(seed)
+    expected = [tree.predict(rows) for tree in model.estimators_]
+    np.testing.assert_allclose(forest.each_value(rows), expected, rtol=1e-12)
+    np.testing.assert_allclose(forest.each_value(rows).sum(axis=0), forest.sum_values(rows))
+
+
+def moved(tree, row):
+    """What each column adds on the way of a row, node by node."""
+    node, parts = 0, np.zeros(len(row))
+    while tree.left[node] >= 0:
+        column = tree.column[node]
+        child = (tree.left if row[column] <= tree.threshold[node] else tree.right)[node]
+        parts[column] += tree.value[child] - tree.value[node]
+        node = child
+    return parts
+
+
+def test_contributions_are_those_of_the_plain_walk_and_add_up(seed):
+    rows, _, forest = fitted(seed)
+    parts = forest.contributions(rows)
+    expected = [sum(moved(tree, row) for tree in forest.trees()) for row in rows[:30]]
+    np.testing.assert_allclose(parts[:30], expected, atol=1e-12)
+    roots = sum(tree.value[0] for tree in forest.trees())
+    np.testing.assert_allclose(parts.sum(axis=1), forest.sum_values(rows) - roots, atol=1e-12)
+
+
+def test_contributions_by_hand():
+    forest = Forest.from_tensors(small(), n_trees=2, n_columns=2)
+    rows = np.array([[9, 0.5], [9, 0.6]], np.float32)
+    np.testing.assert_array_equal(forest.each_value(rows), [[3, 4], [10, 10]])
+    np.testing.assert_array_equal(forest.contributions(rows), [[0, 3], [0, 4]])
+
+
+def test_a_forest_of_leaves_credits_no_column():
+    leaf = Tree(*map(np.array, ([-1], [-1], [0], [0.0], [10.0])))
+    rows = np.zeros((3, 2), np.float32)
+    np.testing.assert_array_equal(Forest.of([leaf, leaf], 2).contributions(rows), 0)
+
+
 def test_depths_are_scikit_learn_s(seed):
     _, model, forest = fitted(seed)
     for tree, other in zip(forest.trees(), model.estimators_, strict=True):
@@ -137,3 +177,5 @@ def test_whatever_is_edited_the_walk_ends(data):
     else:
         with np.errstate(over="ignore", invalid="ignore"):
             assert changed.sum_values(rows).shape == (40,)
+            assert changed.each_value(rows).shape == (3, 40)
+            assert changed.contributions(rows).shape == (40, 5)

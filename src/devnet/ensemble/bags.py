@@ -8,6 +8,8 @@ import numpy as np
 from devnet.ensemble.learners import Pool
 from devnet.model_file import ModelFileError, tensor
 
+LEAST_RATE = 1e-30  # of a row's draw relative to others'; float32 holds the inverse
+MOST_DRAWN = 1 << 20  # anomalies that a member of a model file may have drawn
 SWAPPED_SHARE = 0.2  # of an anomaly's values, which other labelled anomalies give
 
 
@@ -44,6 +46,8 @@ class Bags(NamedTuple):
             raise _edited("a bag holds rows that are not in the pool")
         if not n_labelled or anomalies.min() < 0 or not anomalies.any(axis=1).all():
             raise _edited("a bag holds no labelled anomaly")
+        if anomalies.sum(axis=1, dtype=np.float64).max() > MOST_DRAWN:
+            raise _edited("a bag holds more labelled anomalies than can be")
         return cls(unlabelled, anomalies, labelled)
 
 
@@ -55,7 +59,7 @@ def draw_bags(size: int, pool: Pool, generators: Sequence[np.random.Generator]) 
     """
     drawable = np.flatnonzero(pool.weight)
     size = max(1, min(size, len(drawable) // 2))
-    rate = pool.weight[drawable].astype(np.float32)
+    rate = np.maximum(pool.weight[drawable], LEAST_RATE).astype(np.float32)
     probability = pool.anomaly_weight / pool.anomaly_weight.sum()
     unlabelled, anomalies = [], []
     for generator in generators:

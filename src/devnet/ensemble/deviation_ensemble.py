@@ -211,7 +211,7 @@ class DeviationEnsemble(FewLabelDetector):
         weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
         pool = Pool(
             kind.gather(rows, self.pool_),
-            weight[self.pool_] * ~is_anomaly[self.pool_],
+            weight[self.pool_] * ~is_anomaly[self.pool_] / weight[unlabelled].max(),
             kind.gather(rows, labelled),
             weight[labelled],
             labelled,

@@ -100,8 +100,10 @@ class BaggedNetworks:
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int, n_pool: int) -> Self:
         """Take over the networks of a model file, all of their arrays checked."""
         sizes = (n_columns, HIDDEN, 1)
-        n_networks = len(tensors["parameters"]) if "parameters" in tensors else 1
-        shape = (n_networks, parameter_count(sizes, sparse=False))
+        n_parameters = parameter_count(sizes, sparse=False)
+        size = tensors["parameters"].size if "parameters" in tensors else 0
+        n_networks = max(1, size // n_parameters)
+        shape = (n_networks, n_parameters)
         network = ScoringNetwork(sizes, tensor(tensors, "parameters", shape))
         bags = Bags.from_tensors(tensors, n_networks, n_pool)
         return cls(RankNormal.from_tensors(tensors, n_columns), network, bags)
@@ -109,7 +111,8 @@ class BaggedNetworks:
 
 def _on_a_grid(kernel: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Kernel (d, h) and bias (h,) rounded so that the first layer's sums are exact."""
-    largest = EXTREME * np.abs(kernel).sum(axis=0) + np.abs(bias)  # that a sum can get
+    sizes = np.abs(kernel).sum(axis=0, dtype=np.float64)
+    largest = EXTREME * sizes + np.abs(bias)  # that a sum can get
     for dtype in (np.float32, np.float64):
         n_bits = np.finfo(dtype).nmant - np.ceil(np.log2(RESOLUTION * largest.max() + 1))
         step = 0.5 ** max(n_bits, 0)

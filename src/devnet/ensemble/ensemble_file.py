@@ -35,6 +35,7 @@ def facts(ensemble: Any) -> dict[str, Any]:
     return {
         "learners": type(ensemble.learners_).__name__,
         "n_rows": ensemble.n_rows_,
+        "n_labelled": len(ensemble.out_of_bag_.labelled),
         "combination_shift": ensemble.combination_.shift,
         "hidden_anomaly_share": list(ensemble.hidden_anomaly_share_),
     }
@@ -43,7 +44,8 @@ def facts(ensemble: Any) -> dict[str, Any]:
 def restore(ensemble: Any, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
     """Take over what `to_tensors` and `facts` gave, or raise a ModelFileError."""
     d = ensemble.n_features_in_
-    n, k = (_size(tensors, f"out_of_bag_{half}") for half in ("unlabelled", "labelled"))
+    n = _size(tensors, "out_of_bag_unlabelled")
+    k = field(header, "n_labelled", _is_count)
     kind = KINDS[field(header, "learners", lambda value: isinstance(value, str) and value in KINDS)]
     ensemble.learners_ = kind.from_tensors(tensors, d, n)
     ensemble.combination_ = Combination(
@@ -54,15 +56,20 @@ def restore(ensemble: Any, header: dict[str, Any], tensors: dict[str, np.ndarray
         tensor(tensors, "out_of_bag_unlabelled", (n,), "float64"),
         tensor(tensors, "out_of_bag_labelled", (k,), "float64"),
     )
-    ensemble.n_rows_ = field(header, "n_rows", lambda value: type(value) is int and value > 0)
+    ensemble.n_rows_ = field(header, "n_rows", _is_count)
     ensemble.pool_ = _ascending(tensors, "pool", n, ensemble.n_rows_)
     ensemble.posterior_ = _shares(tensors, "posterior", n)
     ensemble.pool_weight_ = _shares(tensors, "pool_weight", n)
+    if not ensemble.pool_weight_.any():
+        raise _edited("no unlabelled row has a weight")
     share = field(header, "hidden_anomaly_share", _is_share)
     ensemble.hidden_anomaly_share_ = HiddenShare(*map(float, share))
     n_important = _size(tensors, "important_column")
     important = _ascending(tensors, "important_column", n_important, d)
-    ensemble.column_importance_ = np.zeros(d)
+    try:
+        ensemble.column_importance_ = np.zeros(d)
+    except (MemoryError, ValueError):
+        raise _edited(f"no memory holds one number for each of {d} columns") from None
     ensemble.column_importance_[important] = _shares(tensors, "importance", n_important)
     refuse_unknown(tensors, to_tensors(ensemble))
 
@@ -83,6 +90,10 @@ def _shares(tensors: dict[str, np.ndarray], name: str, size: int) -> np.ndarray:
     if size and not (shares.min() >= 0 and shares.max() <= 1):
         raise _edited(f"{name!r} must be numbers from 0 to 1")
     return shares
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value > 0
 
 
 def _is_share(value: Any) -> bool:

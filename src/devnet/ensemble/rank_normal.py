@@ -1,6 +1,6 @@
 """Rank-normal encoding: a value becomes the normal quantile of its rank among unlabelled rows."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -90,9 +90,9 @@ def _knots(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     column = np.clip(column, -LARGEST, LARGEST)
     values, counts = np.unique(column, return_counts=True)
     if len(values) == 1:
-        beside = (np.nextafter(values, values.dtype.type(end)) for end in (-np.inf, np.inf))
-        low, high = beside
-        return np.concatenate([low, values, high]), np.array([-EXTREME, 0.0, EXTREME])
+        beside = (np.nextafter(values, end) for end in (-LARGEST, LARGEST))
+        values, constant = np.unique([*beside, values]), values  # nothing is beside the largest
+        return values, EXTREME * np.sign(values - constant)
     below = np.cumsum(counts) - counts
     rank = (below + counts / 2) / len(column)
     if len(values) > MAX_KNOTS:
@@ -130,10 +130,7 @@ class _Group:
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
         values: np.ndarray = np.clip(rows, self._low, self._high)  # (b, d)
-        cell = values - self._grid_low
-        cell *= self._cells_per_unit
-        np.clip(cell, 0, N_CELLS - 1, out=cell)
-        places = cell.astype(np.intp)
+        places = _cell(values, self._grid_low, self._cells_per_unit)
         places += self._cell_start
         knot = self._first.take(places)
         for step in range(self._n_steps - 1, -1, -1):
@@ -156,7 +153,7 @@ class _Column:
         span = float(inner[-1]) - float(inner[0])
         self.grid_low = inner[0]
         self.cells_per_unit = np.float32(min(N_CELLS / max(span, 1e-30), 1e30))
-        cell = np.clip((knots - self.grid_low) * self.cells_per_unit, 0, N_CELLS - 1).astype(int)
+        cell = _cell(knots, self.grid_low, self.cells_per_unit)
         # A value of a cell is behind all knots of the cells before, and may be behind its own ones.
         self.first = np.maximum(np.searchsorted(cell, np.arange(N_CELLS)) - 1, 0)
         last = np.searchsorted(cell, np.arange(N_CELLS), side="right") - 1
@@ -165,6 +162,15 @@ class _Column:
         self.width = np.append(np.diff(knots), np.ones(2, np.float32))
         self.normal = np.append(normal, normal[-1]) * np.float32(RESOLUTION)
         self.rise = np.append(np.diff(self.normal), np.float32(0))
+
+
+def _cell(values: np.ndarray, low: Any, cells_per_unit: Any) -> np.ndarray:
+    """Number of the cell that each value is in, also of one far beyond the grid."""
+    cell: np.ndarray = values - low
+    with np.errstate(over="ignore"):
+        cell *= cells_per_unit
+    np.clip(cell, 0, N_CELLS - 1, out=cell)
+    return cell.astype(np.intp)
 
 
 def _group(knots: np.ndarray, normal: np.ndarray, start: np.ndarray) -> list[_Group]:

@@ -9,7 +9,7 @@ from devnet.ensemble.bags import draw_bags, extend_bags
 from devnet.ensemble.deviation_networks import BAG_ROWS, BaggedNetworks, train_networks
 from devnet.ensemble.deviation_trees import DeviationTrees, grow_trees
 from devnet.ensemble.learners import Learners, OutOfBag, Pool, Settings
-from devnet.ensemble.rank_normal import RankNormal
+from devnet.ensemble.rank_normal import LARGEST, RankNormal
 from devnet.model_file import tensor
 from devnet.rows import Rows, dense_tiles
 
@@ -73,7 +73,8 @@ class TableLearners(Learners):
         )
         generators = generator.spawn(settings.n_trees)
         trees, tree_votes = grow_trees(pool, margin=settings.margin, generators=generators)
-        learners = cls(networks, trees, np.median(pool.rows, axis=0))
+        baseline = np.median(np.clip(pool.rows, -LARGEST, LARGEST), axis=0, overwrite_input=True)
+        learners = cls(networks, trees, baseline)
         return learners, [network_votes, tree_votes]
 
     def scores(self, rows: np.ndarray) -> list[np.ndarray]:

@@ -5,6 +5,7 @@ matter in what a column is measured, and a column of ones stays one. Then a row 
 length: a long text says no more than a short one, and no single row outweighs the others.
 """
 
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -32,8 +33,6 @@ class UnitRows:
         self.columns = columns
         self.n_columns = n_columns
         self._inverse_unit = inverse_unit
-        self._position = np.full(n_columns, -1, dtype=np.int32)  # of a column among the known
-        self._position[columns] = np.arange(len(columns), dtype=np.int32)
 
     @classmethod
     def learn(cls, rows: sp.csr_array) -> Self:
@@ -46,6 +45,13 @@ class UnitRows:
         unit = np.sqrt(squares[columns] / count[columns])
         finest = np.finfo(np.float32).tiny  # the inverse of less is no float32
         return cls(columns, (1 / np.maximum(unit, finest)).astype(np.float32), d)
+
+    @cached_property
+    def _position(self) -> np.ndarray:
+        """Place of each column among the known ones, -1 for one that is not."""
+        position = np.full(self.n_columns, -1, dtype=np.int32)
+        position[self.columns] = np.arange(len(self.columns), dtype=np.int32)
+        return position
 
     def apply(self, rows: sp.csr_array) -> sp.csr_array:
         """Rows (b, d) -> (b, c) float64 of length one, or zero; each row by itself."""
