@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from devnet import ModelFileError
 from devnet.ensemble.bags import draw_bags, out_of_bag_mean, swap_values
-from devnet.ensemble.deviation_trees import BAG_ROWS, CANDIDATES, DeviationTrees, grow_trees
+from devnet.ensemble.deviation_trees import BAG_ROWS, HALF_AT, DeviationTrees, grow_trees
 from devnet.ensemble.learners import Pool
 from devnet.seeds import draw_seed
 
@@ -33,7 +33,7 @@ def plain(pool, seed, margin):
         drawn = donors[generator.integers(len(donors), size=len(bag))]
         anomalies = swap_values(pool.anomalies, drawn, donors, generator)
         tree = DecisionTreeClassifier(
-            max_features=max(1, round(CANDIDATES * pool.rows.shape[1])),
+            max_features=round(pool.rows.shape[1] * len(count) / (len(count) + HALF_AT)),
             min_samples_leaf=2,
             random_state=draw_seed(generator),
         )

@@ -14,6 +14,7 @@ logger = logging.getLogger(__name__)
 MIN_LABELLED = 5  # fewer say nothing about a share
 MIN_TAIL = 0.2  # share of the labelled anomalies that must lie above a threshold
 MAX_SHARE = 0.2
+MAX_POSTERIOR = 0.99  # nobody is sure
 MAX_GROUPS = 6
 GROUP_LABELLED = 3  # labelled anomalies that a group should have
 N_RESAMPLES = 200
@@ -85,4 +86,5 @@ def _posterior(unlabelled: np.ndarray, labelled: np.ndarray, share: float) -> np
     hidden = share * labelled_in_group
     np.divide(hidden, in_group, out=posterior, where=in_group > hidden)
     monotone: np.ndarray = isotonic_regression(posterior, sample_weight=in_group + 1e-9)
-    return monotone[group]
+    capped: np.ndarray = np.minimum(monotone, MAX_POSTERIOR)
+    return capped[group]
