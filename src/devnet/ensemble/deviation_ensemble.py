@@ -100,7 +100,7 @@ class DeviationEnsemble(FewLabelDetector):
     out_of_bag_: OutOfBag
     pool_: np.ndarray  # (n,) numbers of the unlabelled rows that were learned from
     posterior_: np.ndarray  # (n,) their probability of being a hidden anomaly
-    pool_weight_: np.ndarray  # (n,) how much they count: sample weight times that of being none
+    pool_weight_: np.ndarray  # (n,) their sample weights, 0 for those that are labelled now
     hidden_anomaly_share_: HiddenShare
     column_importance_: np.ndarray
     n_rows_: int
@@ -145,12 +145,13 @@ class DeviationEnsemble(FewLabelDetector):
         return self._fit(X, y, sample_weight, go_on=True)
 
     def p_value(self, X: Any) -> np.ndarray:
-        """Probability that a row which is no anomaly scores as high as each row of X.
+        """Probability that an unlabelled row scores as high as each row of X.
 
-        It is the rank of a score among the out-of-bag scores of the pool's unlabelled rows, each
-        weighted by its probability of being no hidden anomaly. Nothing is assumed about the
-        distribution, and nothing extrapolated: the smallest p-value is 1 / (1 + sum of weights),
-        about 1 / 20,000 in large tables.
+        It is the rank of a score among the out-of-bag scores of the pool's unlabelled rows.
+        Nothing is assumed about the distribution, and nothing extrapolated: the smallest p-value
+        is 1 / (1 + rows of the pool), about 1 / 20,000 in large tables. False alarms are never more
+        than promised. Hidden anomalies are among the ranked rows, and with many of them alarms
+        are fewer.
         """
         return self._ranks().p_value(self.anomaly_score(X))
 
@@ -169,28 +170,15 @@ class DeviationEnsemble(FewLabelDetector):
         parts = [self.learners_.contributions(tile, scale) for _, tile in tiles]
         return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
-    def expected_quality(self, anomaly_share: float | None = None) -> ExpectedQuality:
-        """Ranking quality to expect of new rows, judged by the training rows alone.
+    def expected_quality(self) -> ExpectedQuality:
+        """Ranking quality to expect of rows like the unlabelled ones, by the training rows alone.
 
-        Parameters
-        ----------
-        anomaly_share : float, optional
-            Share of anomalies among the rows to rank; by default that of the training rows, hidden
-            ones included.
-
-        Returns
-        -------
-        quality : ExpectedQuality
-            Area under the precision-recall curve with a 90% interval, and the share.
+        Area under the precision-recall curve with an interval. It is as wide as the share of
+        hidden anomalies is uncertain: precision is proportional to that share.
         """
         check_is_fitted(self)
-        if anomaly_share is None:
-            known = len(self.out_of_bag_.labelled) / self.n_rows_
-            anomaly_share = min(1.0, self.hidden_anomaly_share_.value + known)
-        if not 0 < anomaly_share <= 1:
-            raise ValueError(f"anomaly_share={anomaly_share} is not a share above 0, up to 1.")
         generator = np.random.default_rng(0)  # of the interval only
-        return expect_quality(self.out_of_bag_, self.pool_weight_, anomaly_share, generator)
+        return expect_quality(self.out_of_bag_, self.hidden_anomaly_share_, generator)
 
     def _learn(
         self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool
@@ -217,10 +205,9 @@ class DeviationEnsemble(FewLabelDetector):
             labelled,
         )
         if not go_on:
-            screening = screen(
-                pool, lambda: kind.look(pool, self._settings(), generator), generator
-            )
+            screening = screen(pool, lambda: kind.look(pool, self._settings(), generator))
             self.hidden_anomaly_share_, self.posterior_ = screening
+        self.pool_weight_ = pool.weight
         pool = pool._replace(weight=pool.weight * (1 - self.posterior_))
         if not pool.weight.any():
             raise ValueError(
@@ -232,7 +219,6 @@ class DeviationEnsemble(FewLabelDetector):
         self.combination_ = combine(votes, pool.weight)
         halves = zip(*votes, strict=True)
         self.out_of_bag_ = OutOfBag(*(self.combination_(scores) for scores in halves))
-        self.pool_weight_ = pool.weight
         self.column_importance_ = self._importance(pool.anomalies[:EXPLAINED_ROWS])
 
     def _settings(self) -> Settings:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from devnet.ensemble.hidden_anomalies import HiddenShare, tails
 from devnet.ensemble.learners import OutOfBag
 
 N_RESAMPLES = 200
@@ -11,38 +12,35 @@ INTERVAL = (0.05, 0.95)
 
 
 class ExpectedQuality(NamedTuple):
-    """Area under the precision-recall curve to expect, with a 90% interval."""
+    """Area under the precision-recall curve to expect, with an interval."""
 
     auc_pr: float
     low: float
     high: float
-    anomaly_share: float  # of the rows to rank, which the precision depends on
 
 
 def expect_quality(
-    scores: OutOfBag,
-    weight: np.ndarray,
-    anomaly_share: float,
-    generator: np.random.Generator,
+    scores: OutOfBag, share: HiddenShare, generator: np.random.Generator
 ) -> ExpectedQuality:
-    """Judge by out-of-bag scores how well rows will be ranked of which a share are anomalies.
+    """Judge by out-of-bag scores how well rows like the unlabelled ones will be ranked.
 
-    The labelled anomalies stand for the anomalies among them, the unlabelled rows, weighted (n,)
-    by their probability of being no hidden anomaly, for all others. The interval comes from
-    drawing the labelled anomalies anew; there are so few that nothing else matters beside it.
+    Of the unlabelled rows above a threshold, `share` times the tail of labelled anomalies are
+    anomalies: that is the precision, and its mean over the labelled anomalies the area. The
+    interval is that of the share together with that of drawing the labelled anomalies anew.
     """
-    order = np.argsort(scores.unlabelled)
-    ordered = scores.unlabelled[order]
-    above = np.append(np.cumsum(weight[order][::-1])[::-1], 0) / weight.sum()
 
-    def auc_pr(labelled: np.ndarray) -> float:
-        thresholds = np.sort(labelled)
-        recall = 1 - np.searchsorted(thresholds, thresholds) / len(labelled)
-        false_alarms = above[np.searchsorted(ordered, thresholds)]
-        found = anomaly_share * recall
-        return float(np.mean(found / (found + (1 - anomaly_share) * false_alarms)))
+    def auc_pr(labelled: np.ndarray, share: float) -> float:
+        above, tail = tails(scores.unlabelled, labelled)
+        precision = np.ones(len(tail))
+        found = share * tail
+        np.divide(found, above, out=precision, where=above > found)
+        return float(precision.mean())
 
     labelled = scores.labelled
-    resampled = [auc_pr(generator.choice(labelled, len(labelled))) for _ in range(N_RESAMPLES)]
-    low, high = np.quantile(resampled, INTERVAL)
-    return ExpectedQuality(auc_pr(labelled), float(low), float(high), anomaly_share)
+    resamples = [generator.choice(labelled, len(labelled)) for _ in range(N_RESAMPLES)]
+    ends = [
+        float(np.quantile([auc_pr(resample, end) for resample in resamples], quantile))
+        for end, quantile in zip((share.low, share.high), INTERVAL, strict=True)
+    ]
+    value = auc_pr(labelled, share.value)
+    return ExpectedQuality(value, min(ends[0], value), max(ends[1], value))

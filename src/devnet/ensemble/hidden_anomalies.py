@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betaincinv
 from sklearn.isotonic import isotonic_regression
 
 from devnet.ensemble.learners import OutOfBag, Pool
@@ -13,12 +14,13 @@ logger = logging.getLogger(__name__)
 
 MIN_LABELLED = 5  # fewer say nothing about a share
 MIN_TAIL = 0.2  # share of the labelled anomalies that must lie above a threshold
-MAX_SHARE = 0.2
+MAX_SHARE = 0.2  # that is acted upon
 MAX_POSTERIOR = 0.99  # nobody is sure
 MAX_GROUPS = 6
 GROUP_LABELLED = 3  # labelled anomalies that a group should have
-N_RESAMPLES = 200
-INTERVAL = (0.05, 0.95)
+ERROR = 0.05  # probability that the truth lies beyond an end of the interval
+STANDARD_ERRORS = 1.645  # normal quantile of 1 - ERROR
+LOOK_BACK = 0.4  # labelled tail over which it is seen how the ratio of tails falls
 
 
 class HiddenShare(NamedTuple):
@@ -36,7 +38,7 @@ class Screening(NamedTuple):
     posterior: np.ndarray  # (n,) probability that a row is a hidden anomaly
 
 
-def screen(pool: Pool, look: Callable[[], OutOfBag], generator: np.random.Generator) -> Screening:
+def screen(pool: Pool, look: Callable[[], OutOfBag]) -> Screening:
     """Judge the unlabelled rows of a pool by a first look at them beside the labelled anomalies."""
     posterior = np.zeros(pool.rows.shape[0])
     n_labelled = len(pool.labelled)
@@ -48,29 +50,43 @@ def screen(pool: Pool, look: Callable[[], OutOfBag], generator: np.random.Genera
         )
         return Screening(HiddenShare(0.0, 0.0, 1.0), posterior)
     scores, counts = look(), pool.weight > 0
-    unlabelled, labelled = scores.unlabelled[counts], scores.labelled
-    ordered = np.sort(unlabelled)
-    value = _share(ordered, labelled)
-    resampled = [
-        _share(ordered, generator.choice(labelled, n_labelled)) for _ in range(N_RESAMPLES)
-    ]
-    low, high = np.quantile(resampled, INTERVAL)
-    share = HiddenShare(value, min(value, float(low)), max(value, float(high)))
-    posterior[counts] = _posterior(unlabelled, labelled, value)
+    share = hidden_share(scores.unlabelled[counts], scores.labelled)
+    posterior[counts] = _posterior(scores.unlabelled[counts], scores.labelled, share.value)
     return Screening(share, posterior)
 
 
-def _share(unlabelled: np.ndarray, labelled: np.ndarray) -> float:
-    """Largest share that leaves no threshold with fewer unlabelled rows above than hidden ones.
+def tails(unlabelled: np.ndarray, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of unlabelled rows and of labelled anomalies as high as each of the latter.
 
-    Hidden anomalies score as labelled ones do, so the unlabelled tail above any threshold is at
-    least `share` times the labelled tail. `unlabelled` is sorted.
+    Scores (n,) and (K,) -> (K,) twice, from the lowest anomaly to the highest.
     """
     thresholds = np.sort(labelled)
-    tail = 1 - np.searchsorted(thresholds, thresholds) / len(labelled)  # as high or higher
-    is_long = tail >= MIN_TAIL
-    unlabelled_tail = 1 - np.searchsorted(unlabelled, thresholds[is_long]) / len(unlabelled)
-    return float(min(MAX_SHARE, (unlabelled_tail / tail[is_long]).min()))
+    above = 1 - np.searchsorted(np.sort(unlabelled), thresholds) / len(unlabelled)
+    return above, 1 - np.searchsorted(thresholds, thresholds) / len(labelled)
+
+
+def hidden_share(unlabelled: np.ndarray, labelled: np.ndarray) -> HiddenShare:
+    """Share of hidden anomalies by scores of unlabelled rows (n,) and labelled anomalies (K,).
+
+    Hidden anomalies score as labelled ones do, so above any threshold lie at least `share` times
+    as many unlabelled rows as labelled anomalies, and just as many where other rows do not reach.
+    The lowest ratio of both tails is the value. Its high end is safe: the ratio with the tail of
+    labelled anomalies as small as it may be by chance. How low the truth can be, the scores do
+    not say where other rows look like anomalies: the ratio then still falls towards the highest
+    scores, and the low end is where it is heading for.
+    """
+    above, tail = tails(unlabelled, labelled)
+    n_above = np.round(tail * len(labelled))
+    least_tail = betaincinv(n_above, len(labelled) - n_above + 1, ERROR)  # Clopper and Pearson
+    ratio = above / tail
+    best = int(np.argmin(np.where(tail >= MIN_TAIL, ratio, np.inf)))
+    back = int(np.argmin(np.abs(tail - min(1, tail[best] + LOOK_BACK))))
+    fall = max(0.0, (ratio[back] - ratio[best]) / max(tail[back] - tail[best], 1 / len(labelled)))
+    relative_error = np.sqrt((1 - tail[best]) / (tail[best] * len(labelled)))
+    low = ratio[best] * (1 - STANDARD_ERRORS * relative_error) - fall * tail[best]
+    high = min(1.0, (above / least_tail).min())
+    value = min(MAX_SHARE, ratio[best], high)
+    return HiddenShare(float(value), float(np.clip(low, 0, value)), float(high))
 
 
 def _posterior(unlabelled: np.ndarray, labelled: np.ndarray, share: float) -> np.ndarray:
