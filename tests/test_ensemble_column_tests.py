@@ -85,3 +85,11 @@ def test_without_any_spread_a_deviation_still_counts():
     tests = compared(np.array([[1.0, 0.0]]), np.array([[0.0, 0.0], [0.0, 0.0]]), np.ones(2))
     assert (tests.statistics()[0] > 0).all()
     np.testing.assert_array_equal(tests.statistics()[1], 0)
+
+
+def test_one_row_that_outweighs_all_others_is_no_spread(seed):
+    labelled, unlabelled, keep = make_halves(seed)
+    keep[:] = 1e-300
+    keep[0] = 1
+    found = compared(labelled, unlabelled, keep).statistics()
+    assert np.isfinite(found.astype(np.float32)).all()

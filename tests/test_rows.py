@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devnet.rows import as_rows, dense_tiles, sparse_tiles
+from devnet.rows import as_rows, dense_tiles, in_threads, sparse_tiles
 
 
 @given(st.integers(1, 5000), st.integers(1, 300))
@@ -73,3 +73,14 @@ def test_large_finite_values_whose_sum_overflows_are_fine():
     X = np.full((4, 3), 3e38)
     as_rows(X).check_finite()
     assert len(list(dense_tiles(as_rows(X), slice(0, len(X))))) == 1
+
+
+@given(n=st.integers(1, 50), n_cores=st.integers(1, 9), at_least=st.integers(1, 60))
+def test_every_row_is_in_one_span_and_spans_are_not_short(n, n_cores, at_least):
+    done = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.cpu_count", lambda: n_cores)
+        in_threads(n, done.append, at_least=at_least)
+    assert len(done) <= n_cores
+    assert sorted(row for span in done for row in range(span.start, span.stop)) == list(range(n))
+    assert len(done) == 1 or min(span.stop - span.start for span in done) >= at_least

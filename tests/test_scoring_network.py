@@ -25,7 +25,7 @@ def make_network(sizes, output_unit, members=2, seed=0):
 def torch_twin(network, member):
     """The same member as an nn.Sequential."""
     layers = []
-    parts = list(zip(network._kernels, network._biases, strict=True))
+    parts = network.layers
     for number, (kernel, bias) in enumerate(parts):
         layer = nn.Linear(kernel.shape[1], kernel.shape[2])
         layer.weight.data = torch.from_numpy(kernel[member].T.copy())

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 N_TESTS = 2
 NULL_TEST = 0  # Welch's is 1
+LEAST_VARIANCE = 1e-60  # less, typically, is none: what is divided by its root fits float32
 TILE_ROWS = 1024  # rows whose scores are taken without them together
 
 
@@ -83,9 +84,8 @@ class ColumnTests:
             for is_labelled, rows in self._rows.items()
         }
         # Where no unlabelled row varies, any deviation counts: values are at most one.
-        self._typical = (
-            float(self._moments[False].variance().sum() / max(1, labelled.shape[1])) or 1.0
-        )
+        typical = float(self._moments[False].variance().sum() / max(1, labelled.shape[1]))
+        self._typical = typical if typical > LEAST_VARIANCE else 1.0
 
     def statistics(self) -> np.ndarray:
         """What a value of one is worth in each column by each test, (c, N_TESTS)."""
