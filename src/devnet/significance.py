@@ -15,8 +15,7 @@ class ConformalRanks:
     ----------
     scores : array of shape (n,)
     weight : array of shape (n,)
-        How much each counts; with probabilities of being no hidden anomaly as weights, p-values
-        refer to rows that are none.
+        How much each counts.
 
     Examples
     --------

@@ -43,12 +43,12 @@ class DeviationEnsemble(FewLabelDetector):
     ----------
     n_networks : int, default=10
         Deviation networks of 20 hidden units.
-    n_trees : int, default=100
+    n_trees : int, default=64
         Deviation trees.
     margin : float, default=5.0
         Deviation, the paper's a, that labelled anomalies should reach in every member.
     confidence : float, default=0.95
-        Sets `threshold_`: a row that is no anomaly stays below with this probability.
+        Sets `threshold_`: an unlabelled row stays below with this probability.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
     random_state : int, numpy RandomState or Generator, optional
@@ -61,8 +61,9 @@ class DeviationEnsemble(FewLabelDetector):
     threshold_ : float
         Anomaly score above which `predict` sees an anomaly.
     hidden_anomaly_share_ : HiddenShare
-        Share of anomalies hidden among the unlabelled rows: value, low and high (90% interval).
-        With fewer than five labelled anomalies nothing is known about it: 0, 0 and 1.
+        Share of anomalies hidden among the unlabelled rows: value, low and high. It is too high
+        where other rows look like anomalies. With fewer than five labelled anomalies nothing is
+        known about it: 0, 0 and 1.
     column_importance_ : array of shape (n_columns,)
         Mean absolute contribution of each column to the scores of labelled anomalies; sums to 1.
     out_of_bag_ : OutOfBag
@@ -108,7 +109,7 @@ class DeviationEnsemble(FewLabelDetector):
     def __init__(
         self,
         n_networks: int = 10,
-        n_trees: int = 100,
+        n_trees: int = 64,
         *,
         margin: float = 5.0,
         confidence: float = 0.95,
@@ -170,15 +171,20 @@ class DeviationEnsemble(FewLabelDetector):
         parts = [self.learners_.contributions(tile, scale) for _, tile in tiles]
         return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
-    def expected_quality(self) -> ExpectedQuality:
-        """Ranking quality to expect of rows like the unlabelled ones, by the training rows alone.
+    def expected_quality(self, anomaly_share: float | None = None) -> ExpectedQuality:
+        """Area under the precision-recall curve to expect, judged by the training rows alone.
 
-        Area under the precision-recall curve with an interval. It is as wide as the share of
-        hidden anomalies is uncertain: precision is proportional to that share.
+        Of rows like the unlabelled ones, with an interval. It takes their share of anomalies, and
+        where that is not given `hidden_anomaly_share_`, whose uncertainty then widens it a lot.
         """
         check_is_fitted(self)
+        share = self.hidden_anomaly_share_
+        if anomaly_share is not None:
+            if not 0 < anomaly_share <= 1:
+                raise ValueError(f"anomaly_share={anomaly_share} is not a share above 0, up to 1.")
+            share = HiddenShare(anomaly_share, anomaly_share, anomaly_share)
         generator = np.random.default_rng(0)  # of the interval only
-        return expect_quality(self.out_of_bag_, self.hidden_anomaly_share_, generator)
+        return expect_quality(self.out_of_bag_, share, generator)
 
     def _learn(
         self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool

@@ -26,7 +26,7 @@ L2 = 0.01
 CLIP_NORM = 1.0
 N_STEPS = 500
 N_STEPS_MORE = 100  # when labels are added to a trained ensemble
-TILE = 512  # rows that are scored together
+TILE = 2048  # rows that are scored together
 MIN_BITS = 11  # of a weight behind the binary point; with fewer, float64 is used
 
 

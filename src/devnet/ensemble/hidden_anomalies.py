@@ -18,13 +18,13 @@ MAX_SHARE = 0.2  # that is acted upon
 MAX_POSTERIOR = 0.99  # nobody is sure
 MAX_GROUPS = 6
 GROUP_LABELLED = 3  # labelled anomalies that a group should have
-ERROR = 0.05  # probability that the truth lies beyond an end of the interval
-STANDARD_ERRORS = 1.645  # normal quantile of 1 - ERROR
+ERROR = 0.01  # probability that a tail is smaller than thought, at each threshold
+STANDARD_ERRORS = 1.645
 LOOK_BACK = 0.4  # labelled tail over which it is seen how the ratio of tails falls
 
 
 class HiddenShare(NamedTuple):
-    """Share of hidden anomalies among the unlabelled rows, with a 90% interval."""
+    """Share of hidden anomalies among the unlabelled rows, from `low` to `high`."""
 
     value: float
     low: float
@@ -76,14 +76,16 @@ def hidden_share(unlabelled: np.ndarray, labelled: np.ndarray) -> HiddenShare:
     scores, and the low end is where it is heading for.
     """
     above, tail = tails(unlabelled, labelled)
+    above, tail = above[tail >= MIN_TAIL], tail[tail >= MIN_TAIL]
     n_above = np.round(tail * len(labelled))
     least_tail = betaincinv(n_above, len(labelled) - n_above + 1, ERROR)  # Clopper and Pearson
     ratio = above / tail
-    best = int(np.argmin(np.where(tail >= MIN_TAIL, ratio, np.inf)))
-    back = int(np.argmin(np.abs(tail - min(1, tail[best] + LOOK_BACK))))
-    fall = max(0.0, (ratio[back] - ratio[best]) / max(tail[back] - tail[best], 1 / len(labelled)))
-    relative_error = np.sqrt((1 - tail[best]) / (tail[best] * len(labelled)))
-    low = ratio[best] * (1 - STANDARD_ERRORS * relative_error) - fall * tail[best]
+    error = STANDARD_ERRORS * np.sqrt((1 - tail) / (tail * len(labelled)))  # of the ratio, relative
+    best = int(np.argmin(ratio))
+    back = int(np.argmin(np.abs(tail - tail[best] - LOOK_BACK)))
+    falls = ratio[back] * (1 - error[back]) - ratio[best] * (1 + error[best])  # for sure
+    slope = max(0.0, falls) / max(tail[back] - tail[best], 1 / len(labelled))
+    low = ratio[best] * (1 - error[best]) - slope * tail[best]
     high = min(1.0, (above / least_tail).min())
     value = min(MAX_SHARE, ratio[best], high)
     return HiddenShare(float(value), float(np.clip(low, 0, value)), float(high))

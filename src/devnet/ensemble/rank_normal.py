@@ -120,9 +120,8 @@ class _Group:
         self._grid_low = np.array([part.grid_low for part in parts])
         self._cells_per_unit = np.array([part.cells_per_unit for part in parts])
         self._knots = np.concatenate([part.knots for part in parts])
-        self._width = np.concatenate([part.width for part in parts])
         self._normal = np.concatenate([part.normal for part in parts])
-        self._rise = np.concatenate([part.rise for part in parts])
+        self._slope = np.concatenate([part.slope for part in parts])
         self._end = start + np.array(sizes) - 1
         self._first = np.concatenate([s + part.first for s, part in zip(start, parts, strict=True)])
         self._cell_start = np.arange(len(parts)) * N_CELLS
@@ -137,8 +136,7 @@ class _Group:
             ahead = np.minimum(knot + (1 << step), self._end, out=places)
             knot = np.where(values >= self._knots.take(ahead), ahead, knot)
         values -= self._knots.take(knot)
-        values /= self._width.take(knot)
-        values *= self._rise.take(knot)
+        values *= self._slope.take(knot)
         values += self._normal.take(knot)
         np.rint(values, out=values)
         values /= RESOLUTION
@@ -159,9 +157,10 @@ class _Column:
         last = np.searchsorted(cell, np.arange(N_CELLS), side="right") - 1
         self.n_steps = int(np.max(last - self.first)).bit_length()
         self.knots = np.append(knots, np.float32(np.inf))
-        self.width = np.append(np.diff(knots), np.ones(2, np.float32))
         self.normal = np.append(normal, normal[-1]) * np.float32(RESOLUTION)
-        self.rise = np.append(np.diff(self.normal), np.float32(0))
+        rise, width = np.diff(self.normal[:-1]), np.diff(knots.astype(np.float64))
+        # Steeper than float32 holds only between neighbours, where there is nothing to interpolate.
+        self.slope = np.append(np.minimum(rise / width, LARGEST), [0, 0]).astype(np.float32)
 
 
 def _cell(values: np.ndarray, low: Any, cells_per_unit: Any) -> np.ndarray:

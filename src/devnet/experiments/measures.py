@@ -82,7 +82,8 @@ def expectation(
 ) -> Outcome:
     """Ranking quality that a detector expects, beside that of the test rows.
 
-    It is told the share of anomalies among the test rows, on which the precision depends.
+    It expects it for rows like the unlabelled ones with their share of anomalies, so test rows
+    are weighted until as large a share of them are anomalies.
     """
     task = make_task(
         dataset.rows,
@@ -92,15 +93,23 @@ def expectation(
         contamination=contamination,
     )
     scores, seconds = _fit_and_score(detector, task)
-    expected = detector.expected_quality(float(task.is_anomaly.mean()))
-    auc_pr = _auc(task.is_anomaly, scores)["AUC-PR"]
+    expected = detector.expected_quality(contamination)
+    share = detector.hidden_anomaly_share_
+    share_of_test = task.is_anomaly.mean()
+    weight = np.where(
+        task.is_anomaly, contamination / share_of_test, (1 - contamination) / (1 - share_of_test)
+    )
+    auc_pr = float(average_precision_score(task.is_anomaly, scores, sample_weight=weight))
     metrics = {
         "expected AUC-PR": expected.auc_pr,
         "low": expected.low,
         "high": expected.high,
         "AUC-PR": auc_pr,
         "within": float(expected.low <= auc_pr <= expected.high),
-        "hidden share": detector.hidden_anomaly_share_.value,
+        "hidden share": share.value,
+        "hidden share, low": share.low,
+        "hidden share, high": share.high,
+        "hidden share within": float(share.low <= contamination <= share.high),
     }
     return Outcome(metrics, seconds)
 

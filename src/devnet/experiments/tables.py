@@ -70,17 +70,34 @@ def _significance_tables(cells: Cells) -> list[Table]:
 
 def _expectation_tables(cells: Cells) -> list[Table]:
     (settings,) = cells.experiment.settings
-    names = ("expected AUC-PR", "low", "high", "AUC-PR", "within", "hidden share")
-    header = ["Data", "expected", "low", "high", "test rows", "runs within", "hidden share"]
-    rows = []
-    for method in cells.methods:
-        for dataset in cells.datasets:
-            found = [cells.values(dataset, method, settings, name) for name in names]
-            texts = [shown(float(np.mean(values)), 3) for values in found]
-            texts[names.index("within")] = f"{sum(found[4]):.0f} of {len(found[4])}"
-            rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
-    title = "AUC-PR as expected from the training rows, with a 90% interval, and of the test rows"
-    return [Table(title, header, rows, [])]
+    titles = {
+        "AUC-PR as the training rows let expect, and of the test rows": {
+            "expected": "expected AUC-PR",
+            "low": "low",
+            "high": "high",
+            "test rows": "AUC-PR",
+            "runs within": "within",
+        },
+        "Share of hidden anomalies, which is " + f"{settings['contamination']:.0%}": {
+            "estimate": "hidden share",
+            "low": "hidden share, low",
+            "high": "hidden share, high",
+            "runs within": "hidden share within",
+        },
+    }
+    made = []
+    for title, columns in titles.items():
+        rows = []
+        for method in cells.methods:
+            for dataset in cells.datasets:
+                *found, within = (
+                    cells.values(dataset, method, settings, name) for name in columns.values()
+                )
+                texts = [shown(float(np.mean(values)), 3) for values in found]
+                texts.append(f"{sum(within):.0f} of {len(within)}")
+                rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
+        made.append(Table(title, ["Data", *columns], rows, []))
+    return made
 
 
 def _unknown_tables(cells: Cells) -> list[Table]:
