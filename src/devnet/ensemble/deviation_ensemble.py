@@ -183,8 +183,9 @@ class DeviationEnsemble(FewLabelDetector):
             if not 0 < anomaly_share <= 1:
                 raise ValueError(f"anomaly_share={anomaly_share} is not a share above 0, up to 1.")
             share = HiddenShare(anomaly_share, anomaly_share, anomaly_share)
-        generator = np.random.default_rng(0)  # of the interval only
-        return expect_quality(self.out_of_bag_, share, generator)
+        counting = self.out_of_bag_.unlabelled[self.pool_weight_ > 0]
+        scores = OutOfBag(counting, self.out_of_bag_.labelled)
+        return expect_quality(scores, share, np.random.default_rng(0))  # draws for the interval
 
     def _learn(
         self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool

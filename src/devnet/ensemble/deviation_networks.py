@@ -58,7 +58,9 @@ class BaggedNetworks:
         scores = np.empty(len(rows))
         for start in range(0, len(rows), TILE):  # few enough to stay in the processor's cache
             place = slice(start, start + TILE)
-            scores[place] = self.member_scores(self.encoding.encode(rows[place])).mean(axis=0)
+            members = self.member_scores(self.encoding.encode(rows[place]))
+            # A row's members side by side are added up in the same order in any batch.
+            scores[place] = np.ascontiguousarray(members.T).mean(axis=1)
         return scores
 
     def member_scores(self, encoded: np.ndarray) -> np.ndarray:

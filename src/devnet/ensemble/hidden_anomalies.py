@@ -70,8 +70,8 @@ def hidden_share(unlabelled: np.ndarray, labelled: np.ndarray) -> HiddenShare:
 
     Hidden anomalies score as labelled ones do, so above any threshold lie at least `share` times
     as many unlabelled rows as labelled anomalies, and just as many where other rows do not reach.
-    The lowest ratio of both tails is the value. Its high end is safe: the ratio with the tail of
-    labelled anomalies as small as it may be by chance. How low the truth can be, the scores do
+    The lowest ratio of both tails is the value. Its high end is safe: the lowest ratio of tails
+    as large and as small as they may be by chance. How low the truth can be, the scores do
     not say where other rows look like anomalies: the ratio then still falls towards the highest
     scores, and the low end is where it is heading for.
     """
@@ -86,7 +86,8 @@ def hidden_share(unlabelled: np.ndarray, labelled: np.ndarray) -> HiddenShare:
     falls = ratio[back] * (1 - error[back]) - ratio[best] * (1 + error[best])  # for sure
     slope = max(0.0, falls) / max(tail[back] - tail[best], 1 / len(labelled))
     low = ratio[best] * (1 - error[best]) - slope * tail[best]
-    high = min(1.0, (above / least_tail).min())
+    most_above = above + STANDARD_ERRORS * np.sqrt(above * (1 - above) / len(unlabelled))
+    high = min(1.0, (most_above / least_tail).min())
     value = min(MAX_SHARE, ratio[best], high)
     return HiddenShare(float(value), float(np.clip(low, 0, value)), float(high))
 
