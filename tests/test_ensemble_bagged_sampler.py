@@ -5,14 +5,14 @@ import pytest
 
 from devnet.ensemble.bagged_sampler import HALF, MAX_ANOMALIES, BaggedSampler
 from devnet.ensemble.bags import draw_bags
-from devnet.ensemble.learners import Pool
+from devnet.ensemble.pool import Pool
 
 
 def make(seed, n=300, k=9, d=3, n_members=3, bag=60, n_steps=40, counts=None, members=slice(None)):
     """A sampler of rows whose values tell which row they are from."""
     rows = np.repeat(np.arange(n + k, dtype=np.float32)[:, None], d, axis=1)
     anomalies, unlabelled = rows[:k], rows[k:]
-    pool = Pool(unlabelled, np.ones(n), anomalies, np.ones(k), np.arange(k))
+    pool = Pool(unlabelled, np.ones(n), anomalies, np.ones(k), np.arange(k), np.full(k, -1))
     generators = np.random.default_rng(seed).spawn(n_members)
     bags = draw_bags(bag, pool, generators)
     sampler = BaggedSampler(

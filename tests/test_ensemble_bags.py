@@ -14,14 +14,14 @@ from devnet.ensemble.bags import (
     out_of_bag_mean,
     swap_values,
 )
-from devnet.ensemble.learners import Pool
+from devnet.ensemble.pool import Pool
 
 
 def make_pool(n=100, k=7, d=3, weight=None, anomaly_weight=None):
     rows = np.arange((n + k) * d, dtype=np.float32).reshape(n + k, d)
     weight = np.ones(n) if weight is None else weight
     anomaly_weight = np.ones(k) if anomaly_weight is None else anomaly_weight
-    return Pool(rows[k:], weight, rows[:k], anomaly_weight, np.arange(k) * 2)
+    return Pool(rows[k:], weight, rows[:k], anomaly_weight, np.arange(k) * 2, np.full(k, -1))
 
 
 def spawn(seed, n_members):
@@ -143,7 +143,7 @@ def test_the_out_of_bag_mean_is_that_of_the_members_that_did_not_see_the_row(see
 def test_earlier_rows_stay_in_their_bags_when_labels_are_added(seed):
     bags = draw_bags(9, make_pool(), spawn(seed, 300))
     labelled = np.array([1, 2, 4, 12, 50])  # 2, 4 and 12 were labelled before
-    more = extend_bags(bags, labelled, spawn(seed + 1, 300))
+    more = extend_bags(bags, labelled, np.full(5, -1), spawn(seed + 1, 300))
     assert more.unlabelled is bags.unlabelled
     np.testing.assert_array_equal(more.labelled, labelled)
     drew_none = ~(more.anomalies - 1).any(axis=1)  # filled with ones
@@ -153,10 +153,21 @@ def test_earlier_rows_stay_in_their_bags_when_labels_are_added(seed):
     assert more.anomalies[:, [0, 4]].mean() == pytest.approx(1, abs=0.2)
 
 
+def test_a_row_that_was_seen_as_unlabelled_is_not_out_of_bag(seed):
+    bags = draw_bags(9, make_pool(), spawn(seed, 300))
+    labelled, places = np.array([50, 60]), np.array([5, -1])
+    more = extend_bags(bags, labelled, places, spawn(seed + 1, 300))
+    saw_it = (bags.unlabelled == 5).any(axis=1)
+    assert saw_it.any()
+    assert (more.anomalies[saw_it, 0] > 0).all()
+    assert (more.anomalies[~saw_it, 0] == 0).any()
+
+
 def test_no_bag_is_left_without_an_anomaly(seed):
     bags = draw_bags(9, make_pool(), spawn(seed, 300))
     for labelled in ([0], [99], [0, 99]):
-        more = extend_bags(bags, np.array(labelled), spawn(seed + 1, 300))
+        nowhere = np.full(len(labelled), -1)
+        more = extend_bags(bags, np.array(labelled), nowhere, spawn(seed + 1, 300))
         assert more.anomalies.any(axis=1).all()
 
 

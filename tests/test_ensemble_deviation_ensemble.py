@@ -25,6 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import devnet
@@ -55,7 +56,7 @@ def everything(model, rows):
         model.column_importance_,
         model.learners_.baseline,
         np.array(model.hidden_anomaly_share_),
-        np.array(model.expected_quality()),
+        np.array(model.expected_quality())[1:],  # the value itself is nan for a single label
         np.array(model.threshold_),
         *model.out_of_bag_,
     ]
@@ -193,10 +194,10 @@ def test_the_expected_quality_is_about_what_new_rows_show(seed):
     assert unsure.high - unsure.low > quality.high - quality.low
 
 
-@pytest.mark.parametrize("share", [0, -0.1, 1.1, np.nan])
+@pytest.mark.parametrize("share", [0, -0.1, 1, 1.1, np.nan, "a", [0.1], True])
 def test_an_impossible_share_gets_a_sentence(share):
     model, _, _ = fitted()
-    with pytest.raises(ValueError, match="is not a share above 0, up to 1"):
+    with pytest.raises(ValueError, match="is not a share above 0 and below 1"):
         model.expected_quality(share)
 
 
@@ -665,3 +666,52 @@ def test_a_huge_number_of_columns_in_an_edited_file_takes_no_memory(tmp_path):
     save_file(tensors, path, metadata={"devnet": edited})
     with pytest.raises(ModelFileError, match="edited or damaged"):
         devnet.load(path)
+
+
+# What an analyst does in a loop
+
+
+@pytest.mark.parametrize("kind", ["table", "wide"])
+def test_refit_refuses_other_rows_of_the_same_number(kind):
+    _, rows, y = fitted(kind)
+    model = quick().fit(rows, y)
+    with pytest.raises(ValueError, match="other rows than the ensemble was fitted on"):
+        model.refit(rows[::-1], y)
+
+
+def test_refit_refuses_another_number_of_networks():
+    _, rows, y = fitted()
+    model = quick(n_networks=2).fit(rows, y).set_params(n_networks=3)
+    with pytest.raises(ValueError, match="n_networks=3, but the ensemble was fitted with 2"):
+        model.refit(rows, y)
+
+
+def test_refit_looks_for_hidden_anomalies_again():
+    _, rows, y = fitted()
+    few = np.where(np.cumsum(y) <= 3, y, 0)
+    model = quick().fit(rows, few)
+    assert model.hidden_anomaly_share_ == (0.0, 0.0, 1.0)
+    assert model.refit(rows, y).hidden_anomaly_share_.high < 1
+
+
+@pytest.mark.parametrize(
+    "call", ["anomaly_score", "p_value", "contributions", "predict", "decision_function"]
+)
+def test_nothing_is_told_before_a_fit(call):
+    _, rows, _ = fitted()
+    with pytest.raises(NotFittedError):
+        getattr(quick(), call)(rows)
+
+
+def test_one_label_lets_nothing_expect(seed):
+    rows, y, _ = make_task(seed, n=300, n_labelled=1)
+    quality = quick().fit(rows, y).expected_quality(0.05)
+    assert np.isnan(quality.auc_pr)
+    assert quality[1:] == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("margin", [0, 1e6, 1e300])
+def test_an_impossible_margin_gets_a_sentence(margin):
+    _, rows, y = fitted()
+    with pytest.raises(ValueError, match="margin"):
+        quick(margin=margin).fit(rows, y)

@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 from devnet import ModelFileError
 from devnet.ensemble.bags import draw_bags, out_of_bag_mean, swap_values
 from devnet.ensemble.deviation_trees import BAG_ROWS, HALF_AT, DeviationTrees, grow_trees
-from devnet.ensemble.learners import Pool
+from devnet.ensemble.pool import Pool
 from devnet.seeds import draw_seed
 
 
@@ -16,7 +16,7 @@ def make_pool(seed, n=600, k=15, d=6):
     generator = np.random.default_rng(seed)
     rows = generator.normal(size=(n + k, d)).astype(np.float32)
     rows[:k, :2] += 2
-    return Pool(rows[k:], np.ones(n), rows[:k], np.ones(k), np.arange(k))
+    return Pool(rows[k:], np.ones(n), rows[:k], np.ones(k), np.arange(k), np.full(k, -1))
 
 
 def spawn(seed, n_trees=8):

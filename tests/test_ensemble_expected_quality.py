@@ -41,7 +41,7 @@ def test_new_rows_of_the_same_kind_fall_into_the_interval(share, seed):
 
 
 @given(
-    labelled=st.lists(st.integers(0, 9), min_size=1),
+    labelled=st.lists(st.integers(0, 9), min_size=2),
     unlabelled=st.lists(st.integers(0, 9), min_size=1),
     share=st.floats(0, 1),
 )

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.metrics import roc_auc_score
 
 from devnet import ModelFileError
-from devnet.ensemble.learners import Pool
+from devnet.ensemble.pool import Pool
 from devnet.ensemble.sparse_learner import learn_sparse
 
 D = 20_000
@@ -32,7 +32,8 @@ def make_pool(rows, n_labelled, start=60):
     """The first rows are labelled; between them and `start` are anomalies for testing."""
     labelled, others = np.arange(n_labelled), rows[start:]
     ones = np.ones(others.shape[0]), np.ones(n_labelled)
-    return Pool(others, ones[0], rows[:n_labelled], ones[1], labelled)
+    nowhere = np.full(n_labelled, -1)
+    return Pool(others, ones[0], rows[:n_labelled], ones[1], labelled, nowhere)
 
 
 @pytest.mark.parametrize("sign", [1.0, -3.0])

@@ -123,17 +123,17 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             )
         rows = self._rows(X, reset=not go_on)
         rows.check_finite()
+        if hasattr(y, "__len__") and len(y) not in (0, rows.shape[0]):
+            raise ValueError(
+                f"X has {rows.shape[0]} rows but y has {len(y)} labels: inconsistent numbers of "
+                "samples. Give one label per row."
+            )
         known = None if classes is None else order_classes(classes, self.pos_label)
         if go_on:
             known = self.classes_
         labels = None if self._needs_labels() else unlabelled(y, rows.shape[0])
         if labels is None:
             labels = read_labels(y, pos_label=self.pos_label, classes=known)
-        if len(labels.is_anomaly) != rows.shape[0]:
-            raise ValueError(
-                f"X has {rows.shape[0]} rows but y has {len(labels.is_anomaly)} labels: "
-                "inconsistent numbers of samples. Give one label per row."
-            )
         if sample_weight is not None:
             sample_weight = _read_weights(sample_weight, labels.is_anomaly)
         self.classes_ = labels.classes

@@ -6,14 +6,14 @@ were checked first; a walk in NumPy takes twice as long.
 """
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.model_file import ModelFileError, tensor
+from devnet.model_file import edited, size_of, tensor
 
 NO_CHILD = -1  # both children of a leaf
 DTYPES = {
@@ -102,9 +102,10 @@ class Forest:
         ends = np.arange(b + 1) * n_trees
         is_leaf = (np.ones(leaves.size), leaves.ravel(), ends)
         passed = sp.csr_array(is_leaf, shape=(b, len(self._nodes.left)))
-        moved: np.ndarray = (passed @ self._credits()).toarray()
+        moved: np.ndarray = (passed @ self._credits).toarray()
         return moved
 
+    @cached_property
     def _credits(self) -> sp.csr_array:
         """By how much the way from its root to each node moved the value, by column."""
         nodes = self._nodes
@@ -131,7 +132,7 @@ class Forest:
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], *, n_trees: int, n_columns: int) -> Self:
         """Build the forest of a model file; nothing is walked before all of it was checked."""
-        n_nodes = tensors["tree_left"].size if "tree_left" in tensors else 0
+        n_nodes = size_of(tensors, "tree_left")
         start = tensor(tensors, "tree_start", (n_trees,), "int64")
         nodes = Tree(*(tensor(tensors, f"tree_{n}", (n_nodes,), k) for n, k in DTYPES.items()))
         _check_starts(start, n_nodes)
@@ -142,7 +143,7 @@ class Forest:
 def _check_starts(start: np.ndarray, n_nodes: int) -> None:
     is_valid = len(start) and start[0] == 0 and (np.diff(start) > 0).all() and start[-1] < n_nodes
     if not is_valid:
-        raise _edited(f"its trees must start one after the other in {n_nodes} nodes")
+        raise edited("the trees", f"its trees must start one after the other in {n_nodes} nodes")
 
 
 def _check_nodes(nodes: Tree, start: np.ndarray, n_columns: int) -> None:
@@ -152,19 +153,14 @@ def _check_nodes(nodes: Tree, start: np.ndarray, n_columns: int) -> None:
     place = np.arange(len(nodes.left)) - np.repeat(start, sizes)  # counted from the root
     is_leaf = nodes.left == NO_CHILD
     if (is_leaf != (nodes.right == NO_CHILD)).any():
-        raise _edited("a node of a tree has one child")
+        raise edited("the trees", "a node of a tree has one child")
     for child in (nodes.left, nodes.right):
         if not (is_leaf | ((place < child) & (child < size))).all():
-            raise _edited("a child must stand behind its parent, in the same tree")
+            raise edited("the trees", "a child must stand behind its parent, in the same tree")
     if not (is_leaf | ((nodes.column >= 0) & (nodes.column < n_columns))).all():
-        raise _edited(f"a tree asks for a column that is not among the {n_columns} there are")
-
-
-def _edited(reason: str) -> ModelFileError:
-    return ModelFileError(
-        f"the trees of the model file cannot be used: {reason}. The file was edited or damaged; "
-        "save the model again."
-    )
+        raise edited(
+            "the trees", f"one asks for a column that is not among the {n_columns} there are"
+        )
 
 
 def _compile(tree: Tree, n_columns: int) -> Any:

@@ -158,6 +158,19 @@ def tensor(
     return array
 
 
+def size_of(tensors: dict[str, np.ndarray], name: str) -> int:
+    """Values of a named tensor, 0 where there is none."""
+    return tensors[name].size if name in tensors else 0
+
+
+def edited(what: str, reason: str) -> ModelFileError:
+    """What to raise where a part of a model file cannot have been written by `save`."""
+    return ModelFileError(
+        f"{what} of the model file cannot be used: {reason}. The file was edited or damaged; save "
+        "the model again."
+    )
+
+
 def refuse_unknown(tensors: dict[str, np.ndarray], known: Iterable[str]) -> None:
     """Refuse a file that holds more than what it should."""
     unknown = set(tensors) - set(known)

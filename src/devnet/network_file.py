@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from devnet.arrays import is_module, to_numpy
-from devnet.model_file import ModelFileError, field, is_finite_number, tensor
+from devnet.model_file import ModelFileError, field, is_finite_number, size_of, tensor
 from devnet.parameters import number
 from devnet.reference_scores import Reference
 from devnet.scoring_network import ScoringNetwork, is_first_hidden, parameter_count
@@ -86,7 +86,7 @@ def _module_network(
 def _sparse_kernel(
     tensors: dict[str, np.ndarray], widths: tuple[int, ...], n_members: int, output_unit: bool
 ) -> SparseKernel:
-    n_known = tensors["columns"].size if "columns" in tensors else 0
+    n_known = size_of(tensors, "columns")
     columns = tensor(tensors, "columns", (n_known,), "int64")
     kernel = tensor(tensors, "first_kernel", (n_members, n_known, widths[1]))
     in_order = bool((np.diff(columns) > 0).all())

@@ -6,10 +6,11 @@ import numpy as np
 class ConformalRanks:
     """Scores of unlabelled rows by scorers that did not train on them, as a measure of others.
 
-    A new unlabelled row is as likely to take any rank among them, so a p-value below `a` has at
-    most the probability `a`, whatever the distribution of the scores. Hidden anomalies among them
-    make p-values larger, never smaller. There is no extrapolation: with total weight n no p-value
-    is below 1 / (n + 1).
+    A new unlabelled row is as likely to take any rank among them, so a p-value of `a` or less has
+    the probability `a` at most, whatever the distribution of the scores. That is exact for a
+    scorer that saw none of them, and nearly so for members that each saw some. Hidden anomalies
+    among them make p-values larger, never smaller. There is no extrapolation: with total weight
+    n no p-value is below 1 / (n + 1).
 
     Parameters
     ----------

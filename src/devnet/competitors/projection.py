@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.model_file import ModelFileError, tensor
+from devnet.model_file import ModelFileError, size_of, tensor
 from devnet.rows import Rows
 
 N_COMPONENTS = 1000
@@ -47,7 +47,7 @@ class Projection:
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:
         """Build the projection of a model file from exactly these arrays."""
-        size = tensors["projection_value"].size if "projection_value" in tensors else 0
+        size = size_of(tensors, "projection_value")
         shapes = ((size,), (size,), (N_COMPONENTS + 1,))
         value, column, start = (
             tensor(tensors, name, shape, kind)

@@ -5,8 +5,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from devnet.ensemble.learners import Pool
-from devnet.model_file import ModelFileError, tensor
+from devnet.ensemble.pool import Pool
+from devnet.model_file import edited, size_of, tensor
 
 LEAST_RATE = 1e-30  # of a row's draw relative to others'; float32 holds the inverse
 MOST_DRAWN = 1 << 20  # anomalies that a member of a model file may have drawn
@@ -37,17 +37,21 @@ class Bags(NamedTuple):
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_members: int, n_pool: int) -> Self:
         """Take over the bags of a model file, or say what is wrong with them."""
-        size = tensors["bag_unlabelled"].size // n_members if "bag_unlabelled" in tensors else 0
-        n_labelled = tensors["bag_labelled"].size if "bag_labelled" in tensors else 0
+        size = size_of(tensors, "bag_unlabelled") // n_members
+        n_labelled = size_of(tensors, "bag_labelled")
         unlabelled = tensor(tensors, "bag_unlabelled", (n_members, size), "int64")
         anomalies = tensor(tensors, "bag_anomalies", (n_members, n_labelled), "int64")
         labelled = tensor(tensors, "bag_labelled", (n_labelled,), "int64")
         if not size or unlabelled.min() < 0 or unlabelled.max() >= n_pool:
-            raise _edited("a bag holds rows that are not in the pool")
+            raise edited("the bags", "a bag holds rows that are not in the pool")
+        if (np.diff(np.sort(unlabelled, axis=1), axis=1) == 0).any():
+            raise edited("the bags", "a bag holds a row twice")
         if not n_labelled or anomalies.min() < 0 or not anomalies.any(axis=1).all():
-            raise _edited("a bag holds no labelled anomaly")
+            raise edited("the bags", "a bag holds no labelled anomaly")
         if anomalies.sum(axis=1, dtype=np.float64).max() > MOST_DRAWN:
-            raise _edited("a bag holds more labelled anomalies than can be")
+            raise edited("the bags", "a bag holds more labelled anomalies than can be")
+        if labelled[0] < 0 or (np.diff(labelled) <= 0).any():
+            raise edited("the bags", "labelled rows must have ascending numbers")
         return cls(unlabelled, anomalies, labelled)
 
 
@@ -55,7 +59,8 @@ def draw_bags(size: int, pool: Pool, generators: Sequence[np.random.Generator]) 
     """Draw bags of `size` unlabelled rows, or of half of them where that is less.
 
     A row is drawn with probability proportional to its weight: unlabelled rows without
-    replacement, anomalies with replacement. At least half of the rows stay out of every bag.
+    replacement, anomalies with replacement. At least half of the rows, unless there is one only,
+    stay out of every bag.
     """
     drawable = np.flatnonzero(pool.weight)
     size = max(1, min(size, len(drawable) // 2))
@@ -71,14 +76,20 @@ def draw_bags(size: int, pool: Pool, generators: Sequence[np.random.Generator]) 
 
 
 def extend_bags(
-    bags: Bags, labelled: np.ndarray, generators: Sequence[np.random.Generator]
+    bags: Bags,
+    labelled: np.ndarray,
+    places: np.ndarray,
+    generators: Sequence[np.random.Generator],
 ) -> Bags:
     """The same unlabelled rows, with the anomalies that are labelled now (K,).
 
     An anomaly that was there stays in its bags, and out of the others. A new one is drawn once on
-    average.
+    average, and once at least by a member that saw it as an unlabelled row. Their places in the
+    pool (K,) tell, -1 for those that are not there.
     """
     counts = np.stack([generator.poisson(1, len(labelled)) for generator in generators])
+    for count, bag in zip(counts, bags.unlabelled, strict=True):
+        count[np.isin(places, bag) & (count == 0)] = 1
     for place, number in enumerate(labelled):
         before = np.flatnonzero(bags.labelled == number)
         if len(before):
@@ -112,10 +123,3 @@ def out_of_bag_mean(scores: np.ndarray, is_in_bag: np.ndarray) -> np.ndarray:
     counts[:, ~counts.any(axis=0)] = True
     mean: np.ndarray = (scores * counts).sum(axis=0) / counts.sum(axis=0)
     return mean
-
-
-def _edited(reason: str) -> ModelFileError:
-    return ModelFileError(
-        f"the bags of the model file cannot be used: {reason}. The file was edited or damaged; "
-        "save the model again."
-    )

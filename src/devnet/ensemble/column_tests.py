@@ -11,7 +11,8 @@ Tusher, R. Tibshirani, G. Chu. Significance analysis of microarrays applied to t
 radiation response. PNAS 2001.)
 
 What a row's score would be, had the row not been there, needs no second pass: the tests of its
-columns are taken again without it. Only the typical spread, one number of all rows, stays.
+columns are taken again without it. The columns' units and the typical spread, which are of all
+rows, stay.
 """
 
 from typing import NamedTuple, Self

@@ -11,9 +11,11 @@ from devnet.arrays import one_blas_thread
 from devnet.detector import FewLabelDetector
 from devnet.ensemble import ensemble_file
 from devnet.ensemble.combination import Combination, combine
+from devnet.ensemble.deviation_trees import LARGEST_MARGIN
 from devnet.ensemble.expected_quality import ExpectedQuality, expect_quality
 from devnet.ensemble.hidden_anomalies import HiddenShare, screen
-from devnet.ensemble.learners import Learners, OutOfBag, Pool, Settings
+from devnet.ensemble.learners import Learners, OutOfBag, Settings
+from devnet.ensemble.pool import Pool, checksum, choose_rows, find_places
 from devnet.ensemble.table_learners import TableLearners
 from devnet.ensemble.wide_learners import WideLearners
 from devnet.parameters import Constraint, number, whole_number
@@ -39,6 +41,9 @@ class DeviationEnsemble(FewLabelDetector):
     A score of 0 is a typical unlabelled row and 1 the spread of these rows. The scale is not
     Gaussian: read significance from `p_value`. Columns need no scaling.
 
+    Sparse rows of 4,096 columns and more have a learner of their own, without networks, trees,
+    margin and draws: every column is tested by itself, and a row adds up its columns' tests.
+
     Parameters
     ----------
     n_networks : int, default=10
@@ -48,7 +53,8 @@ class DeviationEnsemble(FewLabelDetector):
     margin : float, default=5.0
         Deviation, the paper's a, that labelled anomalies should reach in every member.
     confidence : float, default=0.95
-        Sets `threshold_`: an unlabelled row stays below with this probability.
+        Sets `threshold_`: an unlabelled row stays below with this probability. Of n unlabelled
+        rows nothing beyond n / (n + 1) can be told; the highest of their scores is taken then.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
     random_state : int, numpy RandomState or Generator, optional
@@ -91,7 +97,7 @@ class DeviationEnsemble(FewLabelDetector):
     _constraints: ClassVar[dict[str, Constraint]] = {
         "n_networks": whole_number(1),
         "n_trees": whole_number(1),
-        "margin": number(0),
+        "margin": number(0, below=LARGEST_MARGIN),
         "confidence": number(0, below=1),
         "random_state": RANDOM_STATE,
     }
@@ -105,6 +111,7 @@ class DeviationEnsemble(FewLabelDetector):
     hidden_anomaly_share_: HiddenShare
     column_importance_: np.ndarray
     n_rows_: int
+    pool_checksum_: int
 
     def __init__(
         self,
@@ -127,9 +134,10 @@ class DeviationEnsemble(FewLabelDetector):
     def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from further labels of the same rows, in a fraction of the time of `fit`.
 
-        Encoding, pool and the judgement of hidden anomalies stay; the trees are grown anew, the
+        Encoding, pool and bags stay; hidden anomalies are looked for and trees grown anew, the
         networks go on from their weights. For an analyst who labels some rows, looks at the
-        ranking, and labels some more.
+        ranking, and labels some more. The row of a label that is taken back is left out until
+        the next fit.
 
         Parameters
         ----------
@@ -150,11 +158,12 @@ class DeviationEnsemble(FewLabelDetector):
 
         It is the rank of a score among the out-of-bag scores of the pool's unlabelled rows.
         Nothing is assumed about the distribution, and nothing extrapolated: the smallest p-value
-        is 1 / (1 + rows of the pool), about 1 / 20,000 in large tables. False alarms are never more
-        than promised. Hidden anomalies are among the ranked rows, and with many of them alarms
-        are fewer.
+        is 1 / (1 + n), where n is the number of the pool's rows, at most 20,000, or the sum of
+        their sample weights relative to the largest. Hidden anomalies are among the ranked rows,
+        so with many of them p-values are larger, and false alarms fewer, than they need to be.
         """
-        return self._ranks().p_value(self.anomaly_score(X))
+        scores = self.anomaly_score(X)
+        return self._ranks().p_value(scores)
 
     def contributions(self, X: Any) -> Any:
         """What each column adds to a row's score over that of a typical unlabelled row.
@@ -162,7 +171,7 @@ class DeviationEnsemble(FewLabelDetector):
         Path contributions of the trees and integrated gradients of the networks, on the scale of
         the score. A row's contributions add up to its score minus the score of
         `learners_.baseline`: the medians of the unlabelled rows, or the empty row where rows are
-        wide and sparse. An array shaped as X, or a CSR matrix for wide and sparse rows.
+        wide and sparse. An array shaped as X; a CSR matrix if fitted on wide and sparse rows.
         """
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
@@ -180,9 +189,12 @@ class DeviationEnsemble(FewLabelDetector):
         check_is_fitted(self)
         share = self.hidden_anomaly_share_
         if anomaly_share is not None:
-            if not 0 < anomaly_share <= 1:
-                raise ValueError(f"anomaly_share={anomaly_share} is not a share above 0, up to 1.")
-            share = HiddenShare(anomaly_share, anomaly_share, anomaly_share)
+            if not number(0, below=1).accepts(anomaly_share):
+                raise ValueError(
+                    f"anomaly_share={anomaly_share!r} is not a share above 0 and below 1; give the "
+                    "share of anomalies among the rows to rank, or nothing."
+                )
+            share = HiddenShare(*[float(anomaly_share)] * 3)
         counting = self.out_of_bag_.unlabelled[self.pool_weight_ > 0]
         scores = OutOfBag(counting, self.out_of_bag_.labelled)
         return expect_quality(scores, share, np.random.default_rng(0))  # draws for the interval
@@ -194,39 +206,59 @@ class DeviationEnsemble(FewLabelDetector):
         kind = type(self.learners_) if go_on else _kind(rows)
         labelled, unlabelled, _ = find_halves(is_anomaly, sample_weight)
         size = kind.n_pool_rows(rows.shape[1])
-        labelled = _choose(labelled, size, generator)
-        if not go_on:
-            self.n_rows_ = rows.shape[0]
-            self.pool_ = _choose(unlabelled, size, generator)
-        elif rows.shape[0] != self.n_rows_:
-            raise ValueError(
-                f"X has {rows.shape[0]} rows, but the ensemble was fitted on {self.n_rows_}; refit "
-                "takes the same rows with further labels. Fit anew on other rows."
-            )
+        labelled = choose_rows(labelled, size, generator)
+        if go_on:
+            self._refuse_changes(rows.shape[0])
+        else:
+            self.n_rows_, self.pool_ = rows.shape[0], choose_rows(unlabelled, size, generator)
         weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
+        self.pool_weight_ = weight[self.pool_] * ~is_anomaly[self.pool_] / weight[unlabelled].max()
         pool = Pool(
             kind.gather(rows, self.pool_),
-            weight[self.pool_] * ~is_anomaly[self.pool_] / weight[unlabelled].max(),
+            self.pool_weight_,
             kind.gather(rows, labelled),
             weight[labelled],
             labelled,
+            find_places(labelled, self.pool_),
         )
-        if not go_on:
-            screening = screen(pool, lambda: kind.look(pool, self._settings(), generator))
-            self.hidden_anomaly_share_, self.posterior_ = screening
-        self.pool_weight_ = pool.weight
+        self._check_pool(pool, go_on=go_on)
+        settings = self._settings()
+        screening = screen(pool, lambda: kind.look(pool, settings, generator))
+        self.hidden_anomaly_share_, self.posterior_ = screening
         pool = pool._replace(weight=pool.weight * (1 - self.posterior_))
+        earlier = self.learners_ if go_on else None
+        self.learners_, votes = kind.learn(pool, settings, generator, earlier)
+        self.combination_ = combine(votes, pool.weight)
+        halves = zip(*votes, strict=True)
+        self.out_of_bag_ = OutOfBag(*(self.combination_(scores) for scores in halves))
+        self.column_importance_ = self._importance(pool.anomalies[:EXPLAINED_ROWS])
+
+    def _refuse_changes(self, n_rows: int) -> None:
+        if n_rows != self.n_rows_:
+            raise ValueError(
+                f"X has {n_rows} rows, but the ensemble was fitted on {self.n_rows_}; refit takes "
+                "the same rows with further labels. Fit anew on other rows."
+            )
+        if self.learners_.n_networks not in (None, self.n_networks):
+            raise ValueError(
+                f"n_networks={self.n_networks}, but the ensemble was fitted with "
+                f"{self.learners_.n_networks} networks, which refit goes on with; change it back, "
+                "or fit anew."
+            )
+
+    def _check_pool(self, pool: Pool, *, go_on: bool) -> None:
+        found = checksum(pool.rows)
+        if go_on and found != self.pool_checksum_:
+            raise ValueError(
+                "X holds other rows than the ensemble was fitted on, or in another order; refit "
+                "takes the same rows with further labels. Fit anew on other rows."
+            )
+        self.pool_checksum_ = found
         if not pool.weight.any():
             raise ValueError(
                 f"all {len(self.pool_)} unlabelled rows that were learned from are labelled now or "
                 "have weight zero; fit anew."
             )
-        earlier = self.learners_ if go_on else None
-        self.learners_, votes = kind.learn(pool, self._settings(), generator, earlier)
-        self.combination_ = combine(votes, pool.weight)
-        halves = zip(*votes, strict=True)
-        self.out_of_bag_ = OutOfBag(*(self.combination_(scores) for scores in halves))
-        self.column_importance_ = self._importance(pool.anomalies[:EXPLAINED_ROWS])
 
     def _settings(self) -> Settings:
         return Settings(self.n_networks, self.n_trees, self.margin)
@@ -266,10 +298,3 @@ class DeviationEnsemble(FewLabelDetector):
 
 def _kind(rows: Rows) -> type[Learners]:
     return WideLearners if rows.is_sparse and rows.shape[1] >= WIDE else TableLearners
-
-
-def _choose(numbers: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
-    """A random selection of row numbers, ascending, that bounds the cost of a fit."""
-    if len(numbers) <= size:
-        return numbers
-    return np.sort(generator.choice(numbers, size, replace=False))

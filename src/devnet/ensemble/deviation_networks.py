@@ -9,9 +9,10 @@ from devnet.arrays import Array, one_blas_thread
 from devnet.deviation_loss import deviation_loss_and_slope
 from devnet.ensemble.bagged_sampler import BaggedSampler
 from devnet.ensemble.bags import Bags, out_of_bag_mean
-from devnet.ensemble.learners import OutOfBag, Pool
+from devnet.ensemble.learners import OutOfBag
+from devnet.ensemble.pool import Pool
 from devnet.ensemble.rank_normal import EXTREME, RESOLUTION, RankNormal
-from devnet.model_file import tensor
+from devnet.model_file import edited, size_of, tensor
 from devnet.optimizer import Optimizer, RMSprop
 from devnet.reference_scores import GaussianPrior
 from devnet.rows import in_threads
@@ -27,6 +28,7 @@ CLIP_NORM = 1.0
 N_STEPS = 500
 N_STEPS_MORE = 100  # when labels are added to a trained ensemble
 TILE = 2048  # rows that are scored together
+LARGEST_WEIGHT = 1e6  # far beyond what training gives, and small enough for exact sums
 MIN_BITS = 11  # of a weight behind the binary point; with fewer, float64 is used
 
 
@@ -103,10 +105,11 @@ class BaggedNetworks:
         """Take over the networks of a model file, all of their arrays checked."""
         sizes = (n_columns, HIDDEN, 1)
         n_parameters = parameter_count(sizes, sparse=False)
-        size = tensors["parameters"].size if "parameters" in tensors else 0
-        n_networks = max(1, size // n_parameters)
-        shape = (n_networks, n_parameters)
-        network = ScoringNetwork(sizes, tensor(tensors, "parameters", shape))
+        n_networks = max(1, size_of(tensors, "parameters") // n_parameters)
+        parameters = tensor(tensors, "parameters", (n_networks, n_parameters))
+        if np.abs(parameters).max() > LARGEST_WEIGHT:
+            raise edited("the networks", f"a weight is larger than {LARGEST_WEIGHT:.0e}")
+        network = ScoringNetwork(sizes, parameters)
         bags = Bags.from_tensors(tensors, n_networks, n_pool)
         return cls(RankNormal.from_tensors(tensors, n_columns), network, bags)
 

@@ -6,13 +6,16 @@ from typing import Self
 import numpy as np
 
 from devnet.ensemble.bags import Bags, draw_bags, out_of_bag_mean, swap_values
-from devnet.ensemble.learners import OutOfBag, Pool
+from devnet.ensemble.learners import OutOfBag
+from devnet.ensemble.pool import Pool
 from devnet.forest import Forest, Tree, read_tree
+from devnet.model_file import edited, size_of
 from devnet.rows import in_threads
 from devnet.seeds import draw_seed
 
 BAG_ROWS = 256  # unlabelled rows that a tree is grown from, and as many anomalies
 MIN_LEAF = 2  # rows
+LARGEST_MARGIN = 1e6
 HALF_AT = 20  # labelled anomalies with which a cut is chosen from half of the columns
 
 
@@ -35,8 +38,12 @@ class DeviationTrees:
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:
         """Take over the trees of a model file, all of them checked."""
-        n_trees = tensors["tree_start"].size if "tree_start" in tensors else 0
-        return cls(Forest.from_tensors(tensors, n_trees=n_trees, n_columns=n_columns))
+        n_trees = size_of(tensors, "tree_start")
+        forest = Forest.from_tensors(tensors, n_trees=n_trees, n_columns=n_columns)
+        value = tensors["tree_value"]
+        if value.min() < 0 or value.max() > LARGEST_MARGIN:
+            raise edited("the trees", f"a node is not worth something from 0 to {LARGEST_MARGIN}")
+        return cls(forest)
 
 
 def grow_trees(

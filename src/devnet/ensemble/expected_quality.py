@@ -26,17 +26,20 @@ def expect_quality(
 
     Of the unlabelled rows above a threshold, `share` times the tail of labelled anomalies are
     anomalies: that is the precision, and its mean over the labelled anomalies the area. The
-    interval is that of the share together with that of drawing the labelled anomalies anew.
+    interval is that of the share together with the middle 90% of drawing the labelled anomalies
+    anew. With a single one nothing is known.
     """
 
     def auc_pr(labelled: np.ndarray, share: float) -> float:
         above, tail = tails(scores.unlabelled, labelled)
-        precision = np.ones(len(tail))
         found = share * tail
+        precision = (found > 0).astype(float)  # where no more are above than are to be found
         np.divide(found, above, out=precision, where=above > found)
         return float(precision.mean())
 
     labelled = scores.labelled
+    if len(labelled) == 1:  # which all members saw, so nothing is known
+        return ExpectedQuality(float("nan"), 0.0, 1.0)
     resamples = [generator.choice(labelled, len(labelled)) for _ in range(N_RESAMPLES)]
     ends = [
         float(np.quantile([auc_pr(resample, end) for resample in resamples], quantile))

@@ -8,18 +8,18 @@ import numpy as np
 from scipy.special import betaincinv
 from sklearn.isotonic import isotonic_regression
 
-from devnet.ensemble.learners import OutOfBag, Pool
+from devnet.ensemble.learners import OutOfBag
+from devnet.ensemble.pool import Pool
 
 logger = logging.getLogger(__name__)
 
 MIN_LABELLED = 5  # fewer say nothing about a share
-MIN_TAIL = 0.2  # share of the labelled anomalies that must lie above a threshold
+MIN_TAIL = 0.2  # more of the labelled anomalies than this share must lie above a threshold
 MAX_SHARE = 0.2  # that is acted upon
 MAX_POSTERIOR = 0.99  # nobody is sure
 MAX_GROUPS = 6
 GROUP_LABELLED = 3  # labelled anomalies that a group should have
-ERROR = 0.01  # probability that a tail is smaller than thought, at each threshold
-STANDARD_ERRORS = 1.645
+ERROR = 0.025  # probability that a tail is larger or smaller than it is taken to be at most
 LOOK_BACK = 0.4  # labelled tail over which it is seen how the ratio of tails falls
 
 
@@ -70,26 +70,36 @@ def hidden_share(unlabelled: np.ndarray, labelled: np.ndarray) -> HiddenShare:
 
     Hidden anomalies score as labelled ones do, so above any threshold lie at least `share` times
     as many unlabelled rows as labelled anomalies, and just as many where other rows do not reach.
-    The lowest ratio of both tails is the value. Its high end is safe: the lowest ratio of tails
-    as large and as small as they may be by chance. How low the truth can be, the scores do
-    not say where other rows look like anomalies: the ratio then still falls towards the highest
-    scores, and the low end is where it is heading for.
+    The lowest ratio of both tails is the value; the ends allow for chance in both. How low the
+    truth can be, scores do not say where other rows look like anomalies: the ratio then still
+    falls towards the highest scores, and the low end is where it is heading for.
     """
     above, tail = tails(unlabelled, labelled)
-    above, tail = above[tail >= MIN_TAIL], tail[tail >= MIN_TAIL]
-    n_above = np.round(tail * len(labelled))
-    least_tail = betaincinv(n_above, len(labelled) - n_above + 1, ERROR)  # Clopper and Pearson
+    n, k = len(unlabelled), len(labelled)
+    is_long = np.round(tail * k) > MIN_TAIL * k
+    above, tail = above[is_long], tail[is_long]
     ratio = above / tail
-    error = STANDARD_ERRORS * np.sqrt((1 - tail) / (tail * len(labelled)))  # of the ratio, relative
     best = int(np.argmin(ratio))
+    lowest = _least(above, n) / _most(tail, k)
     back = int(np.argmin(np.abs(tail - tail[best] - LOOK_BACK)))
-    falls = ratio[back] * (1 - error[back]) - ratio[best] * (1 + error[best])  # for sure
-    slope = max(0.0, falls) / max(tail[back] - tail[best], 1 / len(labelled))
-    low = ratio[best] * (1 - error[best]) - slope * tail[best]
-    most_above = above + STANDARD_ERRORS * np.sqrt(above * (1 - above) / len(unlabelled))
-    high = min(1.0, (most_above / least_tail).min())
-    value = min(MAX_SHARE, ratio[best], high)
-    return HiddenShare(float(value), float(np.clip(low, 0, value)), float(high))
+    highest = _most(above, n) / _least(tail, k)
+    falls = max(0.0, lowest[back] - highest[best])  # for sure
+    slope = falls / max(tail[back] - tail[best], 1 / k)
+    high = min(1.0, float(highest.min()))
+    low = float(lowest[best] - slope * tail[best])
+    value = float(min(ratio[best], high))
+    return HiddenShare(value, min(max(low, 0.0), value), high)
+
+
+def _least(share: np.ndarray, n: int) -> np.ndarray:
+    """Smallest share that lets so many of n be seen, at the level ERROR (Clopper and Pearson)."""
+    seen = np.round(share * n)
+    return np.where(seen > 0, betaincinv(np.maximum(seen, 1), n - seen + 1, ERROR), 0.0)
+
+
+def _most(share: np.ndarray, n: int) -> np.ndarray:
+    """Largest share that lets so few of n be seen."""
+    return 1 - _least(1 - share, n)
 
 
 def _posterior(unlabelled: np.ndarray, labelled: np.ndarray, share: float) -> np.ndarray:
@@ -102,7 +112,7 @@ def _posterior(unlabelled: np.ndarray, labelled: np.ndarray, share: float) -> np
     in_group = np.bincount(group, minlength=len(edges) + 1) / len(unlabelled)
     labelled_in_group = np.bincount(labelled_group, minlength=len(edges) + 1) / len(labelled)
     posterior = np.ones(len(in_group))
-    hidden = share * labelled_in_group
+    hidden = min(share, MAX_SHARE) * labelled_in_group
     np.divide(hidden, in_group, out=posterior, where=in_group > hidden)
     monotone: np.ndarray = isotonic_regression(posterior, sample_weight=in_group + 1e-9)
     capped: np.ndarray = np.minimum(monotone, MAX_POSTERIOR)

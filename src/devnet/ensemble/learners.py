@@ -1,29 +1,20 @@
-"""What an ensemble learns from and what it asks of its learners."""
+"""What an ensemble asks of its learners."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from devnet.ensemble.pool import Matrix, Pool
 from devnet.rows import Rows
-
-Matrix = Any
-"""Rows as learners take them: a float32 array (b, d), or float32 CSR where d is very large."""
-
-
-class Pool(NamedTuple):
-    """Unlabelled rows and labelled anomalies, with the weights that they are drawn by."""
-
-    rows: Matrix  # (n, d)
-    weight: np.ndarray  # (n,) at least one above 0
-    anomalies: Matrix  # (K, d)
-    anomaly_weight: np.ndarray  # (K,)
-    labelled: np.ndarray  # (K,) which training rows the anomalies are
 
 
 class OutOfBag(NamedTuple):
-    """Scores by those who did not learn from the row, as honest as the scores of new rows."""
+    """Scores by those who did not learn from the row, as for new rows.
+
+    Where all learned from it, as from the only labelled anomaly there is, it has the scores of all.
+    """
 
     unlabelled: np.ndarray  # (n,)
     labelled: np.ndarray  # (K,)
@@ -80,6 +71,11 @@ class Learners(ABC):
     @abstractmethod
     def contributions(self, rows: Matrix, scale: np.ndarray) -> Matrix:
         """What each column adds to the scaled sum of scores over that of a baseline row, (b, d)."""
+
+    @property
+    @abstractmethod
+    def n_networks(self) -> int | None:
+        """Networks among the scorers, None where they are of no such kind."""
 
     @property
     @abstractmethod

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import ndtri
 
-from devnet.model_file import ModelFileError, tensor
+from devnet.model_file import edited, size_of, tensor
 
 MAX_KNOTS = 256  # of a column; between two of them the encoding is linear
 EXTREME = 4.0  # the farthest normal score, that of one row in 30,000
@@ -68,7 +68,7 @@ class RankNormal:
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:
         """Take over the encoding of a model file, or say what is wrong with it."""
-        size = tensors[TENSORS[0]].size if TENSORS[0] in tensors else 0
+        size = size_of(tensors, TENSORS[0])
         knots = tensor(tensors, TENSORS[0], (size,))
         normal = tensor(tensors, TENSORS[1], (size,))
         start = tensor(tensors, TENSORS[2], (n_columns,), "int64")
@@ -77,11 +77,11 @@ class RankNormal:
         if start[0] == 0 and (sizes >= 2).all():
             is_first[start] = True
             ascends = [(np.diff(part) > 0) | is_first[1:size] for part in (knots, normal)]
-            if np.all(ascends) and np.abs(knots).max() <= LARGEST:
+            is_bounded = np.abs(knots).max() <= LARGEST and np.abs(normal).max() <= EXTREME
+            if np.all(ascends) and is_bounded:
                 return cls(knots, normal, start)
-        raise ModelFileError(
-            "the encoding of the model file cannot be used: each column must have two knots or "
-            "more, ascending. The file was edited or damaged; save the model again."
+        raise edited(
+            "the encoding", "each column must have two knots or more, ascending and within bounds"
         )
 
 

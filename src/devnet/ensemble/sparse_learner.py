@@ -14,7 +14,8 @@ import scipy.sparse as sp
 
 from devnet.ensemble.column_tests import NULL_TEST, ColumnTests
 from devnet.ensemble.combination import rank_error
-from devnet.ensemble.learners import OutOfBag, Pool
+from devnet.ensemble.learners import OutOfBag
+from devnet.ensemble.pool import Pool
 from devnet.ensemble.unit_rows import UnitRows
 from devnet.model_file import tensor
 

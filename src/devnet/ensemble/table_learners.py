@@ -8,7 +8,8 @@ import numpy as np
 from devnet.ensemble.bags import draw_bags, extend_bags
 from devnet.ensemble.deviation_networks import BAG_ROWS, BaggedNetworks, train_networks
 from devnet.ensemble.deviation_trees import DeviationTrees, grow_trees
-from devnet.ensemble.learners import Learners, OutOfBag, Pool, Settings
+from devnet.ensemble.learners import Learners, OutOfBag, Settings
+from devnet.ensemble.pool import Pool
 from devnet.ensemble.rank_normal import LARGEST, RankNormal
 from devnet.model_file import tensor
 from devnet.rows import Rows, dense_tiles
@@ -60,14 +61,13 @@ class TableLearners(Learners):
         earlier: Self | None,
     ) -> tuple[Self, list[OutOfBag]]:
         """Train networks and grow trees; earlier networks are gone on with, trees grown anew."""
-        n_networks = len(earlier.networks) if earlier else settings.n_networks
-        generators = generator.spawn(n_networks)
+        generators = generator.spawn(settings.n_networks)
         if earlier is None:
             encoding, network = RankNormal.learn(pool.rows), None
             bags = draw_bags(BAG_ROWS, pool, generators)
         else:
             encoding, network = earlier.networks.encoding, earlier.networks.network
-            bags = extend_bags(earlier.networks.bags, pool.labelled, generators)
+            bags = extend_bags(earlier.networks.bags, pool.labelled, pool.places, generators)
         networks, network_votes = train_networks(
             pool, encoding, bags, margin=settings.margin, generators=generators, earlier=network
         )
@@ -87,6 +87,11 @@ class TableLearners(Learners):
             learner.contributions(rows, self._baseline) for learner in (self.networks, self.trees)
         ]
         return np.tensordot(scale, parts, axes=1)
+
+    @property
+    def n_networks(self) -> int:
+        """Networks that were trained."""
+        return len(self.networks)
 
     @property
     def baseline(self) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.model_file import ModelFileError, tensor
+from devnet.model_file import edited, size_of, tensor
 
 ENOUGH_ROWS = 2  # a column that occurs in a single training row says nothing about another one
 
@@ -79,20 +79,14 @@ class UnitRows:
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:
         """Build from the arrays of a model file, all of them checked."""
-        size = tensors["unit_column"].size if "unit_column" in tensors else 0
+        size = size_of(tensors, "unit_column")
         columns = tensor(tensors, "unit_column", (size,), "int64")
         inverse_unit = tensor(tensors, "unit_inverse", (size,))
         is_ascending = (np.diff(columns) > 0).all()
         if size and not (is_ascending and columns[0] >= 0 and columns[-1] < n_columns):
-            raise ModelFileError(
-                f"the columns of the model file are not ascending numbers below {n_columns}; the "
-                "file was edited or damaged. Save the model again."
-            )
+            raise edited("the columns", f"they must be ascending numbers below {n_columns}")
         if not (inverse_unit > 0).all():
-            raise ModelFileError(
-                "the units of the columns of the model file are not all positive; the file was "
-                "edited or damaged. Save the model again."
-            )
+            raise edited("the columns", "their units must be positive")
         return cls(columns, inverse_unit, n_columns)
 
 

@@ -6,7 +6,8 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.ensemble.learners import Learners, OutOfBag, Pool, Settings
+from devnet.ensemble.learners import Learners, OutOfBag, Settings
+from devnet.ensemble.pool import Pool
 from devnet.ensemble.sparse_learner import SparseLearner, learn_sparse
 from devnet.rows import Rows, sparse_tiles
 
@@ -63,6 +64,11 @@ class WideLearners(Learners):
     def contributions(self, rows: sp.csr_array, scale: np.ndarray) -> sp.csr_array:
         """What each value adds to the scaled score, (b, d) CSR."""
         return self._learner.contributions(rows) * scale[0]
+
+    @property
+    def n_networks(self) -> None:
+        """There are none."""
+        return None
 
     @property
     def baseline(self) -> np.ndarray:

@@ -36,15 +36,21 @@ class Cells:
         self, dataset: str, method: str, settings: dict[str, Any], metric: str
     ) -> list[float]:
         """One value a run, in the order of the seeds."""
+        return list(self.by_seed(dataset, method, settings, metric).values())
+
+    def by_seed(
+        self, dataset: str, method: str, settings: dict[str, Any], metric: str
+    ) -> dict[int, float]:
+        """The value of each run by its seed, ascending."""
         chosen = sorted(
             (r for r in self.records if (r.dataset, r.method) == (dataset, method)),
             key=lambda record: record.seed,
         )
-        return [
-            (record.metrics | record.seconds)[metric]
+        return {
+            record.seed: (record.metrics | record.seconds)[metric]
             for record in chosen
             if record.settings == settings
-        ]
+        }
 
     def summary(
         self, dataset: str, method: str, settings: dict[str, Any], metric: str

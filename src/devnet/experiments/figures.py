@@ -149,7 +149,7 @@ def _expectation_figures(cells: Cells) -> list[Figure]:
         came = _by_dataset(cells, method, settings, "AUC-PR")
         series.append(Series(f"{method}, test rows", came, is_reference=True))
     panel = Panel("AUC-PR", series, "AUC-PR", categories=tuple(cells.datasets))
-    caption = "Lines are the means of the expected 90% intervals."
+    caption = "Lines are the means of the expected intervals."
     return [Figure("Expected, and of the test rows", [panel], caption)]
 
 

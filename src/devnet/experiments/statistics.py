@@ -31,7 +31,7 @@ def summarise(values: Sequence[float]) -> Summary:
 
 
 def wilcoxon(ours: ArrayLike, theirs: ArrayLike) -> float | None:
-    """Two-sided p-value of the signed-rank test over data sets; None where too few differ."""
+    """Two-sided p-value of the signed-rank test of pairs; None where too few differ."""
     differences = np.round(np.subtract(ours, theirs), 9)  # so that ties are seen
     if np.count_nonzero(differences) < 3:
         return None
