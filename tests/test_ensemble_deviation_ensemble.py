@@ -500,6 +500,14 @@ def test_whatever_is_edited_gets_a_sentence_or_works(kind, edit, tmp_path):
 @pytest.mark.parametrize(
     ("name", "edit"),
     [
+        ("combination_scale", lambda scale: -scale),
+        ("encoding_normal", lambda normal: 100 * normal),
+        ("tree_value", lambda value: 0 * value + 1e308),
+        ("tree_value", lambda value: value - 6),
+        ("importance", lambda importance: 0 * importance + 0.9),
+        ("bag_labelled", lambda numbers: numbers - 1000),
+        ("bag_labelled", lambda numbers: numbers[::-1]),
+        ("bag_unlabelled", lambda bag: 0 * bag),
         ("tree_left", lambda a: np.where(a > 0, 0, a)),
         ("tree_left", lambda a: a + 1000),
         ("tree_column", lambda a: a + 8),
