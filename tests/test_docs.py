@@ -42,6 +42,27 @@ def test_the_committed_page_is_that_of_the_committed_results(tmp_path):
     assert page.read_text() == (ROOT / "experiments" / "report.html").read_text()
 
 
+def mean_auc_pr(name, method, **settings):
+    """Mean over the data sets of the mean over runs."""
+    records = read_results(ROOT / "experiments" / "results" / f"{name}.jsonl")
+    values = {}
+    for record in records:
+        if record.method == method and record.settings.items() >= settings.items():
+            values.setdefault(record.dataset, []).append(record.metrics["AUC-PR"])
+    return sum(sum(runs) / len(runs) for runs in values.values()) / len(values)
+
+
+@pytest.mark.parametrize("method", ["deviation ensemble", "PU trees", "DevNet"])
+def test_the_readme_s_summary_is_that_of_the_committed_results(method):
+    means = (
+        mean_auc_pr("effectiveness", method),
+        mean_auc_pr("data_efficiency", method, n_labelled=5),
+        mean_auc_pr("contamination", method, contamination=0.2),
+    )
+    row = " | ".join([method, *(f"{mean:.3f}" for mean in means)])
+    assert f"| {row} |" in (ROOT / "README.md").read_text()
+
+
 def test_every_experiment_is_in_the_readme_and_whole():
     text = (ROOT / "README.md").read_text()
     for experiment in read_experiments(ROOT / "experiments"):

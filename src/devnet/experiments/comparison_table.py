@@ -43,7 +43,7 @@ def comparison_table(cells: Cells, metric: str) -> Table:
     if len(cells.methods) > 1:
         rows.append(_p_value_row(ours, theirs))
         notes.append(
-            f"P-values of {cells.methods[0]} against the others over all sets that both have, "
+            f"P-values of {cells.methods[0]} against the others are over all sets that both have, "
             "the paper's over its nine."
         )
     if RECOMMENDED in cells.methods[1:]:
