@@ -223,14 +223,15 @@ class DeviationEnsemble(FewLabelDetector):
         )
         self._check_pool(pool, go_on=go_on)
         settings = self._settings()
-        screening = screen(pool, lambda: kind.look(pool, settings, generator))
+        glance = settings._replace(n_trees=-(-self.n_trees // 4)) if go_on else settings
+        screening = screen(pool, lambda: kind.look(pool, glance, generator))
         self.hidden_anomaly_share_, self.posterior_ = screening
         pool = pool._replace(weight=pool.weight * (1 - self.posterior_))
         earlier = self.learners_ if go_on else None
         self.learners_, votes = kind.learn(pool, settings, generator, earlier)
         self.combination_ = combine(votes, pool.weight)
-        halves = zip(*votes, strict=True)
-        self.out_of_bag_ = OutOfBag(*(self.combination_(scores) for scores in halves))
+        of_halves = [self.combination_(scores) for scores in zip(*votes, strict=True)]
+        self.out_of_bag_ = OutOfBag(*of_halves)
         self.column_importance_ = self._importance(pool.anomalies[:EXPLAINED_ROWS])
 
     def _refuse_changes(self, n_rows: int) -> None:
@@ -242,8 +243,7 @@ class DeviationEnsemble(FewLabelDetector):
         if self.learners_.n_networks not in (None, self.n_networks):
             raise ValueError(
                 f"n_networks={self.n_networks}, but the ensemble was fitted with "
-                f"{self.learners_.n_networks} networks, which refit goes on with; change it back, "
-                "or fit anew."
+                f"{self.learners_.n_networks}, which refit goes on with; change it back."
             )
 
     def _check_pool(self, pool: Pool, *, go_on: bool) -> None:
