@@ -33,7 +33,7 @@ check: .venv/installed  ## format, lint, types and fast tests
 bench: .venv/installed  ## measure speed against named rivals in one run
 	$(BIN)/python benchmarks/run.py
 
-reproduce: .venv/installed  ## run all experiments anew and compare them with the committed results (two hours)
+reproduce: .venv/installed  ## run all experiments anew and compare them with the committed results (three hours)
 	for name in $(EXPERIMENTS); do \
 	    $(BIN)/devnet experiment run $$name --results $(REPRODUCED) || exit 1; done
 	$(BIN)/devnet experiment verify --results $(REPRODUCED) --against experiments/results
