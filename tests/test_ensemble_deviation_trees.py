@@ -7,7 +7,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 from devnet import ModelFileError
 from devnet.ensemble.bags import draw_bags, out_of_bag_mean, swap_values
-from devnet.ensemble.deviation_trees import BAG_ROWS, HALF_AT, DeviationTrees, grow_trees
+from devnet.ensemble.deviation_trees import (
+    BAG_ROWS,
+    HALF_AT,
+    MAX_CANDIDATES,
+    DeviationTrees,
+    _n_candidates,
+    grow_trees,
+)
 from devnet.ensemble.pool import Pool
 from devnet.seeds import draw_seed
 
@@ -126,3 +133,11 @@ def test_tensors_and_back_score_alike_and_none_are_refused(seed):
             DeviationTrees.from_tensors(tensors | {name: tensors[name][:0]}, 6)
     with pytest.raises(ModelFileError, match="edited or damaged"):
         DeviationTrees.from_tensors({}, 6)
+
+
+@pytest.mark.parametrize(
+    ("n_labelled", "n_columns", "expected"),
+    [(20, 60, 30), (5, 60, 12), (1, 3, 1), (30, 10_000, MAX_CANDIDATES)],
+)
+def test_more_labels_let_a_cut_be_chosen_from_more_columns(n_labelled, n_columns, expected):
+    assert _n_candidates(n_labelled, n_columns) == expected

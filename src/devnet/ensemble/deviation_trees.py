@@ -17,6 +17,7 @@ BAG_ROWS = 256  # unlabelled rows that a tree is grown from, and as many anomali
 MIN_LEAF = 2  # rows
 LARGEST_MARGIN = 1e6
 HALF_AT = 20  # labelled anomalies with which a cut is chosen from half of the columns
+MAX_CANDIDATES = 500  # columns that a cut is chosen from, which bounds the cost of wide rows
 
 
 class DeviationTrees:
@@ -96,4 +97,5 @@ def _n_candidates(n_labelled: int, n_columns: int) -> int:
     Among many columns some part a handful of anomalies from other rows by chance. The more
     anomalies are known, the less, and the more columns can be looked at.
     """
-    return max(1, round(n_columns * n_labelled / (n_labelled + HALF_AT)))
+    wanted = round(n_columns * n_labelled / (n_labelled + HALF_AT))
+    return min(max(1, wanted), MAX_CANDIDATES)
