@@ -28,11 +28,11 @@ from devnet.parameters import check_parameters
 
 METHODS: dict[str, type[FewLabelDetector]] = {  # as tables call and order them
     "DevNet": DevNet,
-    "deviation ensemble": DeviationEnsemble,
     "REPEN": REPEN,
     "DSVDD": DeepSVDD,
     "FSNet": FSNet,
     "iForest": IForest,
+    "deviation ensemble": DeviationEnsemble,
     "PU trees": PUBaggedTrees,
     "logistic regression": BalancedLogistic,
     "gradient boosting": GradientBoosting,
