@@ -128,6 +128,12 @@ def test_bad_tables_get_a_sentence(task):
         quick().fit(rows, None)
 
 
+def test_weights_that_are_no_numbers_get_a_sentence(task):
+    rows, y, _ = task
+    with pytest.raises(ValueError, match="sample_weight cannot be read as numbers .*'a'"):
+        quick().fit(rows, y, sample_weight=["a"] * len(y))
+
+
 def test_text_is_refused_with_its_column():
     frame = pd.DataFrame({"amount": [1.0, 2.0, 3.0], "country": ["at", "no", "nz"]})
     with pytest.raises(ValueError, match="'at' in column 1 .'country'.*OneHotEncoder"):

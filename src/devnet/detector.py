@@ -215,7 +215,12 @@ def _fitted_attributes(detector: FewLabelDetector) -> dict[str, Any]:
 
 
 def _read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight cannot be read as numbers ({error}); give one number per row."
+        ) from error
     if weights.shape != is_anomaly.shape:
         raise ValueError(
             f"sample_weight has shape {weights.shape}, but there are {len(is_anomaly)} rows; give "
