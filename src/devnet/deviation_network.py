@@ -5,15 +5,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from devnet.arrays import Array, Place, beside, mean_over, namespace, to_numpy
-from devnet.deviation_loss import deviation_loss_and_slope, slope_through_reference
+from devnet.arrays import Array, Place, beside, mean_over, to_numpy
+from devnet.deviation_objective import deviation_objective
 from devnet.model_file import ModelFileError
 from devnet.network_detector import NetworkDetector
 from devnet.network_file import read_reference
 from devnet.parameters import Constraint, number, one_of
 from devnet.reference_scores import GaussianPrior, Reference, ReferenceScores, Scored
 from devnet.rows import Rows
-from devnet.sampler import Batch, Halves
+from devnet.sampler import Halves
 from devnet.trainer import Objective
 
 REFERENCE_ROWS = 10_000  # unlabelled rows that the trained networks are measured on
@@ -201,21 +201,7 @@ class DevNet(NetworkDetector):
         place: Place,
     ) -> Objective:
         reference_of = self._reference_scores().for_training(n_outputs, n_steps, generators, place)
-
-        def objective(outputs: Array, batch: Batch) -> tuple[Array, Array]:
-            is_anomaly = batch.is_anomaly  # (m, b, 1)
-            if n_outputs > 1:  # every unit of the representation has a loss of its own
-                is_anomaly = namespace(outputs).broadcast_to(is_anomaly, outputs.shape)
-            reference = reference_of(outputs, batch)
-            loss, slope = deviation_loss_and_slope(
-                outputs, is_anomaly=is_anomaly, reference=reference, margin=self.margin
-            )
-            weight = batch.weight / n_outputs
-            slope *= weight
-            loss *= weight
-            return loss.sum((1, 2)), slope_through_reference(slope, outputs, reference)
-
-        return objective
+        return deviation_objective(reference_of, self.margin)
 
     def _after_training(
         self, rows: Rows, halves: Halves, generators: list[np.random.Generator]

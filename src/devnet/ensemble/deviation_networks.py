@@ -1,12 +1,12 @@
 """Bagged deviation networks: the paper's networks, each on a bag, on rank-normal rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
 
-from devnet.arrays import Array, one_blas_thread
-from devnet.deviation_loss import deviation_loss_and_slope
+from devnet.arrays import one_blas_thread
+from devnet.deviation_objective import deviation_objective
 from devnet.ensemble.bagged_sampler import BaggedSampler
 from devnet.ensemble.bags import Bags, out_of_bag_mean
 from devnet.ensemble.learners import OutOfBag
@@ -16,7 +16,6 @@ from devnet.model_file import edited, size_of, tensor
 from devnet.optimizer import Optimizer, RMSprop
 from devnet.reference_scores import GaussianPrior
 from devnet.rows import in_threads
-from devnet.sampler import Batch
 from devnet.scoring_network import ScoringNetwork, parameter_count
 from devnet.trainer import train
 
@@ -142,6 +141,7 @@ def train_networks(
         network = ScoringNetwork.initialise((encoding.n_columns, HIDDEN, 1), generators)
     n_steps = N_STEPS if earlier is None else N_STEPS_MORE
     parameters = network.parameters.copy()
+    prior = GaussianPrior()
 
     def train_members(span: slice) -> None:
         members = ScoringNetwork(network.sizes, parameters[span])
@@ -153,10 +153,11 @@ def train_networks(
             n_steps=n_steps,
             generators=generators[span],
         )
+        reference_of = prior.for_training(1, n_steps, list(generators[span]), lambda array: array)
         train(
             members,
             sampler.batches(),
-            _objective(margin, n_steps, generators[span]),
+            deviation_objective(reference_of, margin),
             Optimizer(members, RMSprop(LEARNING_RATE), l2=L2, clip_norm=CLIP_NORM),
             n_epochs=1,
             n_batches=n_steps,
@@ -173,21 +174,3 @@ def train_networks(
         out_of_bag_mean(networks.member_scores(anomalies), bags.anomalies > 0),
     )
     return networks, out_of_bag
-
-
-def _objective(
-    margin: float, n_steps: int, generators: Sequence[np.random.Generator]
-) -> Callable[[Array, Batch], tuple[Array, Array]]:
-    """The paper's: deviations from a Gaussian prior, one reference a member and step."""
-    prior = GaussianPrior().for_training(1, n_steps, list(generators), lambda array: array)
-
-    def objective(scores: Array, batch: Batch) -> tuple[Array, Array]:
-        reference = prior(scores, batch)
-        loss, slope = deviation_loss_and_slope(
-            scores, is_anomaly=batch.is_anomaly, reference=reference, margin=margin
-        )
-        slope *= batch.weight
-        loss *= batch.weight
-        return loss.sum((1, 2)), slope
-
-    return objective

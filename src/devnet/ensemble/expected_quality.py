@@ -29,9 +29,10 @@ def expect_quality(
     interval is that of the share together with the middle 90% of drawing the labelled anomalies
     anew. With a single one nothing is known.
     """
+    unlabelled = np.sort(scores.unlabelled)
 
     def auc_pr(labelled: np.ndarray, share: float) -> float:
-        above, tail = tails(scores.unlabelled, labelled)
+        above, tail = tails(unlabelled, labelled)
         found = share * tail
         precision = (found > 0).astype(float)  # where no more are above than are to be found
         np.divide(found, above, out=precision, where=above > found)

@@ -58,10 +58,10 @@ def screen(pool: Pool, look: Callable[[], OutOfBag]) -> Screening:
 def tails(unlabelled: np.ndarray, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Shares of unlabelled rows and of labelled anomalies as high as each of the latter.
 
-    Scores (n,) and (K,) -> (K,) twice, from the lowest anomaly to the highest.
+    Scores (n,), ascending, and (K,) -> (K,) twice, from the lowest anomaly to the highest.
     """
     thresholds = np.sort(labelled)
-    above = 1 - np.searchsorted(np.sort(unlabelled), thresholds) / len(unlabelled)
+    above = 1 - np.searchsorted(unlabelled, thresholds) / len(unlabelled)
     return above, 1 - np.searchsorted(thresholds, thresholds) / len(labelled)
 
 
@@ -74,7 +74,7 @@ def hidden_share(unlabelled: np.ndarray, labelled: np.ndarray) -> HiddenShare:
     truth can be, scores do not say where other rows look like anomalies: the ratio then still
     falls towards the highest scores, and the low end is where it is heading for.
     """
-    above, tail = tails(unlabelled, labelled)
+    above, tail = tails(np.sort(unlabelled), labelled)
     n, k = len(unlabelled), len(labelled)
     is_long = np.round(tail * k) > MIN_TAIL * k
     above, tail = above[is_long], tail[is_long]
