@@ -75,6 +75,9 @@ class DeviationEnsemble(FewLabelDetector):
     out_of_bag_ : OutOfBag
         Scores of the pool's unlabelled rows and of the labelled anomalies by members that did not
         see them.
+    pool_, posterior_ : arrays of shape (n_pool,)
+        Numbers of the unlabelled rows that were learned from, at most 20,000, and how likely each
+        is a hidden anomaly.
     learners_ : TableLearners or WideLearners
         What was learned, and its `baseline`.
     n_features_in_ : int
@@ -145,10 +148,6 @@ class DeviationEnsemble(FewLabelDetector):
             The same rows in the same order as in `fit`.
         y, sample_weight
             As for `fit`, with all labels that there are now.
-
-        Returns
-        -------
-        self : the detector
         """
         check_is_fitted(self)
         return self._fit(X, y, sample_weight, go_on=True)
