@@ -32,7 +32,7 @@ def imported_modules(file):
 
 
 def test_the_tree_lists_every_file():
-    names = ("cli", "ensemble", "experiments", "report")
+    names = ("cli", "ensemble", "experiments", "report", "tables")
     packages = {f"{name}/__init__.py" for name in names}  # empty
     assert sorted(ORDER) == sorted(set(FILES) - packages)
 

@@ -4,8 +4,6 @@ Reading takes nothing on trust: a file that is cut, foreign, newer or edited get
 """
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
@@ -21,6 +19,7 @@ from devnet.data_reference import DataReference, HybridReference
 from devnet.parameters import number
 from devnet.reference_scores import GaussianPrior, ReferenceScores
 from devnet.standard_prior import StandardPrior
+from devnet.whole_file import write_whole
 
 FORMAT = "devnet model"
 FORMAT_VERSION = 1
@@ -58,30 +57,6 @@ def write(
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     content = to_bytes(arrays, metadata={HEADER: json.dumps(full, allow_nan=False)})
     write_whole(path, content)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write to a temporary name beside the target, then rename."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        if path.parent.is_dir():
-            raise
-        raise type(error)(
-            f"the folder {path.parent} does not exist; create it before saving {path.name} there."
-        ) from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -241,9 +216,3 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "unknown"
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -130,8 +130,8 @@ def report(output: Path | None, folder: Path, results: Path | None) -> None:
     """Write one page with all tables and figures."""
     from devnet.experiments.plan import read_experiments
     from devnet.experiments.results import read_results
-    from devnet.model_file import write_whole
     from devnet.report.experiments_page import make_page
+    from devnet.whole_file import write_whole
 
     found = [
         (one, read_results(_results_path(one.name, folder, results)))

@@ -13,7 +13,8 @@ from typing import Any, Self, get_origin, get_type_hints
 
 from devnet import __version__
 from devnet.experiments.plan import Run
-from devnet.model_file import is_finite_number, write_whole
+from devnet.model_file import is_finite_number
+from devnet.whole_file import write_whole
 
 try:
     import fcntl

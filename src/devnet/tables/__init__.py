@@ -1,0 +1,1 @@
+"""Raw tables: files, columns, categories and missing values. Arrow in, matrix out."""
