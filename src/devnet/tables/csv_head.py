@@ -1,0 +1,95 @@
+"""The first lines of a text table: that it is one, and what separates its columns."""
+
+import re
+from typing import Any
+
+from devnet.tables.table_error import TableError
+
+DELIMITERS = (",", ";", "\t", "|")
+OTHER_SEPARATORS = (" ", ":", "~", "^", "\x01")  # of files that we do not read
+N_LINES = 20  # that are looked at
+_BINARY = {
+    b"PK\x03\x04": "a zip file or an Excel workbook; save it as CSV",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook; save it as CSV",
+    b"\xff\xfe": "UTF-16; convert it: iconv -f UTF-16 -t utf8 FILE > NEW",
+    b"\xfe\xff": "UTF-16; convert it: iconv -f UTF-16 -t utf8 FILE > NEW",
+    b"SQLite format": "a database; write the table to a CSV or Parquet file",
+    b"FEA1": "Feather of version 1; write it again with pyarrow or pandas",
+}
+
+
+def delimiter_of(head: bytes, name: str) -> str:
+    """What separates the columns, by the first lines; or why this is no text table."""
+    _check_text(head, name)
+    lines = _first_lines(head)
+    if not lines:
+        raise TableError(f"{name} is empty; a table starts with a line of column names.")
+    found = [mark for mark in DELIMITERS if mark in lines[0]]
+    if not found:
+        _check_single(lines, name)
+        return ","
+    return max(found, key=lambda mark: (_as_often(lines, mark), lines[0].count(mark)))
+
+
+def not_utf8(name: str, where: str) -> TableError:
+    """The sentence about text in another encoding."""
+    return TableError(
+        f"{name} holds text that is not UTF-8 {where}; convert the file first: "
+        f"iconv -f latin1 -t utf8 {name} > NEW"
+    )
+
+
+def line_of(stream: Any, row: int) -> str:
+    """Which line of a stream is its so-manieth row, if no quoted text before it spans lines."""
+    rest, line = b"", 0
+    while chunk := stream.read(1 << 20):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for content in lines:
+            if b'"' in content and line:
+                return f"row {row} (the header is row 1)"
+            line += 1
+            row -= content not in (b"", b"\r")
+            if not row:
+                return f"line {line}"
+    return f"line {line + 1}"
+
+
+def _check_text(head: bytes, name: str) -> None:
+    for start, what in _BINARY.items():
+        if head.startswith(start):
+            raise TableError(f"{name} is {what.replace('FILE', name)}.")
+    place = head.find(b"\0")
+    if place >= 0:
+        line = head.count(b"\n", 0, place) + 1
+        raise TableError(
+            f"{name} is no text: line {line} has a NUL byte. If it is a table, remove it: "
+            f"tr -d '\\000' < {name} > NEW"
+        )
+    header = head.lstrip(b"\r\n").split(b"\n", 1)[0]
+    try:
+        header.decode()
+    except UnicodeDecodeError:
+        raise not_utf8(name, "in its column names") from None
+
+
+def _first_lines(head: bytes) -> list[str]:
+    """Up to N_LINES lines without what is in quotes."""
+    bare = re.sub(rb'"[^"]*"', b'""', head[: 1 << 16]).decode(errors="replace")
+    lines = [line for line in bare.removeprefix("\ufeff").splitlines() if line]
+    whole = lines if len(lines) == 1 or len(head) < 1 << 16 else lines[:-1]
+    return whole[:N_LINES]
+
+
+def _as_often(lines: list[str], mark: str) -> int:
+    """In how many of the lines the mark is as often as in the header."""
+    return sum(line.count(mark) == lines[0].count(mark) for line in lines)
+
+
+def _check_single(lines: list[str], name: str) -> None:
+    for mark in OTHER_SEPARATORS:
+        if mark in lines[0] and _as_often(lines, mark) == len(lines):
+            raise TableError(
+                f"{name} has the single column {lines[0][:60]!r}, as if {mark!r} separated its "
+                f"columns; separate them by a comma: tr {mark!r} ',' < {name} > NEW. If it is one "
+                "column, put its name in quotes."
+            )

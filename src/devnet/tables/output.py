@@ -1,0 +1,174 @@
+"""Writing a table batch by batch; it appears under its name only when it is whole."""
+
+import errno
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv, ipc
+
+from devnet.tables.table_error import TableError
+from devnet.whole_file import whole_file
+
+GROUP_ROWS = 131_072  # of a row group at least, where rows are not long
+GROUP_BYTES = 1 << 27  # of rows that wait for their row group at most
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def open_output(path: str | Path, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
+    """A function that writes a batch; the file appears when the block ends without an error.
+
+    Parameters
+    ----------
+    path : str or Path
+        Its suffix tells the format: .parquet, .pq, .csv, .tsv, .arrow or .feather.
+    schema : pyarrow.Schema
+        Of all batches.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from devnet.tables.output import open_output
+    >>> batch = pa.record_batch({"score": [0.5, 7.25]})
+    >>> with open_output("scores.csv", batch.schema) as write:  # doctest: +SKIP
+    ...     write(batch)
+    """
+    target = Path(path)
+    open_writer = _writer_of(target, schema)
+    body_failed = False
+    try:
+        with whole_file(target) as temporary:
+            writer = open_writer(temporary, schema)
+            try:
+                yield lambda batch: _write(writer, batch, schema, target)
+            except BaseException:
+                body_failed = True
+                with suppress(pa.ArrowException, OSError, ValueError):
+                    writer.close()
+                raise
+            writer.close()
+    except OSError as error:
+        if body_failed:
+            raise
+        raise _sentence(error, target) from error
+
+
+class _Writer(ABC):
+    """A file that takes batches until it is closed."""
+
+    @abstractmethod
+    def write(self, batch: pa.RecordBatch) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+@final
+class _ParquetWriter(_Writer):
+    """Collects batches to row groups that are worth reading at once."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._writer = pq.ParquetWriter(path, schema, compression="snappy")
+        self._waiting: list[pa.RecordBatch] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._waiting.append(batch)
+        n_rows = sum(waiting.num_rows for waiting in self._waiting)
+        n_bytes = sum(waiting.nbytes for waiting in self._waiting)
+        if n_rows >= GROUP_ROWS or n_bytes >= GROUP_BYTES:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        group = pa.Table.from_batches(self._waiting, self._schema)
+        self._waiting = []
+        if group.num_rows:
+            self._writer.write_table(group, row_group_size=group.num_rows)
+
+    def close(self) -> None:
+        try:
+            self._write_group()
+        finally:
+            self._writer.close()
+
+
+@final
+class _PlainWriter(_Writer):
+    """Writes each batch as it comes: CSV and Arrow."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._file = pa.OSFile(str(path), "wb")
+        delimiter = DELIMITERS.get(path.suffix.lower())
+        if delimiter is None:
+            self._writer = ipc.new_file(self._file, schema)
+        else:
+            options = csv.WriteOptions(delimiter=delimiter)
+            self._writer = csv.CSVWriter(self._file, schema, write_options=options)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        try:
+            self._writer.close()
+        finally:
+            self._file.close()
+
+
+def _writer_of(path: Path, schema: pa.Schema) -> Callable[[Path, pa.Schema], _Writer]:
+    suffix = path.suffix.lower()
+    if suffix in (".parquet", ".pq"):
+        return _ParquetWriter
+    if suffix in (".arrow", ".feather"):
+        return _PlainWriter
+    if suffix not in DELIMITERS:
+        raise TableError(
+            f"{path} has the suffix {suffix!r}, which names no format to write; call it "
+            f"{path.stem}.parquet, {path.stem}.csv or {path.stem}.arrow."
+        )
+    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+    if nested:
+        raise TableError(
+            f"the column {nested[0]!r} has several values in a row, which {suffix} cannot hold; "
+            f"write to {path.with_suffix('.parquet')}."
+        )
+    return _PlainWriter
+
+
+def _write(writer: _Writer, batch: pa.RecordBatch, schema: pa.Schema, path: Path) -> None:
+    if not batch.schema.equals(schema):
+        raise TableError(
+            f"{path} was opened for the columns {_columns(schema)}, but a batch has "
+            f"{_columns(batch.schema)}; write batches of the same columns."
+        )
+    try:
+        writer.write(batch)
+    except OSError as error:
+        raise _sentence(error, path) from error
+    except pa.ArrowException as error:
+        raise TableError(
+            f"{path} cannot hold these values ({error}); write to a file that ends in .parquet, or "
+            "leave the column out."
+        ) from error
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} ({field.type})" for field in schema)
+
+
+def _sentence(error: OSError, path: Path) -> OSError:
+    if error.errno is None:  # is a sentence
+        return error
+    reason = os.strerror(error.errno)
+    if error.errno in _FULL:
+        advice = "free some space or write to another disk, then run the same command again"
+    else:
+        advice = f"choose a folder that you may write to (ls -ld {path.parent})"
+    return type(error)(f"{path} cannot be written: {reason}; {advice}. Nothing was left there.")

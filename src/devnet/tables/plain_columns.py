@@ -1,0 +1,70 @@
+"""Columns with usable names, in the Arrow types that every reader of Arrow knows."""
+
+import re
+from collections import Counter
+
+import pyarrow as pa
+
+from devnet.tables.table_error import TableError
+
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+
+
+def plain_schema(schema: pa.Schema, name: str) -> pa.Schema:
+    """The columns of a table without pandas' index, each with a name of its own."""
+    fields = [field for field in schema if not PANDAS_INDEX.fullmatch(field.name)]
+    check_names([field.name for field in fields], name)
+    return pa.schema([pa.field(field.name, plain_type(field.type)) for field in fields])
+
+
+def check_names(names: list[str], table: str) -> None:
+    """Say a sentence where columns are missing, nameless or of the same name."""
+    if not names:
+        raise TableError(f"{table} has no columns; give a table with at least one.")
+    nameless = [place for place, name in enumerate(names, 1) if not name.strip()]
+    if nameless:
+        raise TableError(
+            f"column {nameless[0]} of {table} has no name; name it, or leave it out where the "
+            "table is written (for pandas' index: to_csv(..., index=False))."
+        )
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise TableError(
+            f"{table} has more than one column named {', '.join(map(repr, twice))}; give each "
+            "column a name of its own."
+        )
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type without views and extensions, which few functions of Arrow take."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain_type(kind.storage_type)
+    if kind == pa.string_view():
+        return pa.large_string()
+    if kind == pa.binary_view():
+        return pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, plain_type(kind.value_type), kind.ordered)
+    if pa.types.is_list(kind):
+        return pa.list_(plain_type(kind.value_type))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(plain_type(kind.value_type))
+    return kind
+
+
+def plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of the schema, in its order and types."""
+    if not len(schema):
+        return batch.select([])
+    columns = [_as_type(batch.column(field.name), field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if column.type == kind:
+        return column
+    if pa.types.is_null(column.type):
+        return pa.nulls(len(column), kind)
+    if isinstance(column, pa.ExtensionArray):
+        return _as_type(column.storage, kind)
+    return column.cast(kind)
