@@ -1,4 +1,4 @@
-"""The error of a table that cannot be used."""
+"""What is raised where a table cannot be used."""
 
 
 class TableError(ValueError):

@@ -1,0 +1,73 @@
+"""Whether a table has what an encoder learned, and what to say if not."""
+
+import shlex
+from collections.abc import Collection, Sequence
+
+import pyarrow as pa
+
+from devnet.names import known
+from devnet.tables.column_encoding import ColumnEncoding
+from devnet.tables.column_kind import kind_of
+from devnet.tables.table_error import TableError
+from devnet.tables.wording import cut
+
+MAX_LISTED = 10  # columns that a sentence names
+WORDS = {
+    "number": "numbers",
+    "boolean": "true or false",
+    "text": "text",
+    "date": "dates",
+    "time": "times of day",
+    "sparse": "sparse vectors",
+}
+
+
+def check_column(column: ColumnEncoding, schema: pa.Schema, table: str) -> None:
+    """Refuse a table that lacks a column, or has it with values of another kind."""
+    place = schema.get_field_index(column.name)
+    fit = f"devnet fit TABLE --label COLUMN --ignore {shlex.quote(column.name)}"
+    if place < 0:
+        near = nearest(column.name, schema.names)
+        hint = f"; did you mean {near!r}? Rename it" if near is not None else ". Add it"
+        raise TableError(
+            f"{table} has no column {column.name!r}, which the model needs{hint}, or learn a model "
+            f"without it: {fit}"
+        )
+    kind = kind_of(schema.field(place).type)
+    if kind.name not in column.accepts:
+        learned = next(WORDS[one] for one in _by_preference(column.accepts))
+        raise TableError(
+            f"the column {column.name!r} of {table} has {WORDS.get(kind.name, kind.reason)}, where "
+            f"the model learned {learned}. Convert it to {learned}, or learn a model without it: "
+            f"{fit}"
+        )
+
+
+def _by_preference(kinds: Collection[str]) -> list[str]:
+    """What a column was learned from rather than what it also accepts."""
+    return sorted(kinds - {"empty"}, key=lambda kind: kind == "text")  # type: ignore[operator]
+
+
+def unknown_columns(schema: pa.Schema, names: Collection[str | None]) -> list[str]:
+    """A note about columns that are not used."""
+    others = [one for one in schema.names if one not in names]
+    if not others:
+        return []
+    listed = some(others)
+    if len(others) == 1:
+        return [f"1 column is not known to the model and is ignored: {listed}"]
+    return [f"{len(others)} columns are not known to the model and are ignored: {listed}"]
+
+
+def some(names: Sequence[str]) -> str:
+    """The first of the names, and whether there are more."""
+    return ", ".join([cut(one) for one in names[:MAX_LISTED]] + ["..."] * (len(names) > MAX_LISTED))
+
+
+def nearest(name: str, names: Sequence[str]) -> str | None:
+    """The name that looks most like the one that there is not."""
+    try:
+        return known(name, names, "column")
+    except ValueError as error:
+        _, is_there, near = str(error).rpartition(" Did you mean ")
+    return next((one for one in names if near == f"{one!r}?"), None) if is_there else None

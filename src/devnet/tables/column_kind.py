@@ -1,0 +1,156 @@
+"""What kind of values an Arrow column holds, and its values in plain form."""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+DAY = 86_400_000_000  # microseconds
+LIMIT = 8_000 * 366 * DAY  # instants farther from 1970 are taken to be this far
+MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+SINGULAR = ("number", "boolean", "text", "date", "time")  # kinds with one value a row
+
+
+class ColumnKind(NamedTuple):
+    """Kind of values: one of SINGULAR, "sparse", "empty", or "unusable" with a reason."""
+
+    name: str
+    reason: str = ""
+    zone: str = ""  # of dates
+
+
+def kind_of(arrow_type: pa.DataType) -> ColumnKind:
+    """Kind of an Arrow type; a dictionary is of the kind of its values."""
+    if isinstance(arrow_type, pa.BaseExtensionType):
+        return kind_of(arrow_type.storage_type)
+    if pa.types.is_dictionary(arrow_type) or pa.types.is_run_end_encoded(arrow_type):
+        return kind_of(arrow_type.value_type)
+    if pa.types.is_timestamp(arrow_type) and arrow_type.tz and not _knows_zone(arrow_type.tz):
+        return ColumnKind("unusable", f"times of the unknown zone {arrow_type.tz!r}")
+    for name, tests in _TESTS.items():
+        if any(test(arrow_type) for test in tests):
+            return ColumnKind(name, zone=getattr(arrow_type, "tz", None) or "")
+    if pa.types.is_nested(arrow_type):
+        return ColumnKind("unusable", f"nested values ({str(arrow_type).partition('<')[0]})")
+    is_binary = "binary" in str(arrow_type)
+    return ColumnKind("unusable", "binary values" if is_binary else f"values of type {arrow_type}")
+
+
+def _is_sparse_vector(arrow_type: pa.DataType) -> bool:
+    if not (pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type)):
+        return False
+    pair = arrow_type.value_type
+    if not pa.types.is_struct(pair) or sorted(one.name for one in pair) != ["index", "value"]:
+        return False
+    value = pair.field("value").type
+    is_number = pa.types.is_floating(value) or pa.types.is_integer(value)
+    return is_number and bool(pa.types.is_integer(pair.field("index").type))
+
+
+_TESTS = {
+    "number": (
+        pa.types.is_integer,
+        pa.types.is_floating,
+        pa.types.is_decimal,
+        pa.types.is_duration,
+    ),
+    "boolean": (pa.types.is_boolean,),
+    "text": (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    "date": (pa.types.is_date, pa.types.is_timestamp),
+    "time": (pa.types.is_time,),
+    "sparse": (_is_sparse_vector,),
+    "empty": (pa.types.is_null,),
+}
+
+
+@cache
+def _knows_zone(zone: str) -> bool:
+    try:
+        pc.local_timestamp(pa.array([0], pa.timestamp("s", zone)))
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def is_dictionary(arrow_type: pa.DataType) -> bool:
+    """Whether values are written as numbers of the entries of a dictionary."""
+    if isinstance(arrow_type, pa.BaseExtensionType):
+        return is_dictionary(arrow_type.storage_type)
+    return bool(pa.types.is_dictionary(arrow_type))
+
+
+def plain(values: pa.Array) -> pa.Array:
+    """The values themselves, of an array that may be a dictionary, runs or an extension."""
+    if isinstance(values, pa.ExtensionArray):
+        return plain(values.storage)
+    if pa.types.is_dictionary(values.type):
+        return plain(values.dictionary_decode())
+    if pa.types.is_run_end_encoded(values.type):
+        return plain(pc.run_end_decode(values))
+    return values
+
+
+def numbers(values: pa.Array) -> np.ndarray:
+    """Numbers as float64, durations in seconds; NaN where there is none or an infinite one."""
+    values = plain(values)
+    seconds = 1.0
+    if pa.types.is_duration(values.type):
+        seconds = SECONDS[values.type.unit]
+        values = values.view(pa.int64())
+    found: np.ndarray = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    if seconds != 1:
+        found = found * seconds
+    is_infinite = np.isinf(found)
+    return np.where(is_infinite, np.nan, found) if is_infinite.any() else found
+
+
+def is_missing(values: pa.Array) -> np.ndarray:
+    """Where a value is null, (n,) boolean."""
+    missing: np.ndarray = values.is_null().to_numpy(zero_copy_only=False)
+    return missing
+
+
+def wall_clock(values: pa.Array) -> np.ndarray:
+    """Dates and times as microseconds since 1970 (or midnight) on the clock of their zone.
+
+    An int64 array, 0 where the value is missing.
+    """
+    values = plain(values)
+    zone = getattr(values.type, "tz", None)
+    instants = _microseconds(values)
+    if not zone:
+        return instants
+    local = pc.local_timestamp(pa.array(instants, pa.timestamp("us", zone)))
+    shifted: np.ndarray = local.view(pa.int64()).to_numpy(zero_copy_only=False)
+    return shifted
+
+
+def _microseconds(values: pa.Array) -> np.ndarray:
+    arrow_type = values.type
+    if arrow_type.bit_width == 32:
+        values = values.view(pa.int32()).cast(pa.int64())
+    raw: np.ndarray = pc.fill_null(values.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    if pa.types.is_date(arrow_type):
+        unit = DAY if pa.types.is_date32(arrow_type) else MICROSECONDS["ms"]
+    elif arrow_type.unit == "ns":
+        return raw // 1000
+    else:
+        unit = MICROSECONDS[arrow_type.unit]
+    limit = LIMIT // unit
+    instants: np.ndarray = np.clip(raw, -limit, limit) * unit
+    return instants
+
+
+def one_value(value: Any) -> pa.Array:
+    """A Python value or Arrow scalar as an array of one; null where Arrow knows no type for it."""
+    if isinstance(value, pa.Scalar):
+        return pa.repeat(value, 1) if value.is_valid else pa.nulls(1)
+    for known in (lambda: value, lambda: float(value)):  # integers may be too large for Arrow
+        try:
+            return pa.array([known()])
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            continue
+    return pa.nulls(1)

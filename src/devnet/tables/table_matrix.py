@@ -1,0 +1,59 @@
+"""Encoded columns as one float32 matrix, dense or sparse."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from devnet.tables.column_encoding import Entry
+
+TILE = 2048  # rows
+
+
+def fill_dense(out: np.ndarray, entries: Sequence[tuple[int, Entry]]) -> None:
+    """Write entries, each counted from its first column, into a matrix of zeros."""
+    for start, (column, value, row) in entries:
+        if row is not None:
+            out[row, start + column] = value
+    by_row = [(start, entry) for start, entry in entries if entry.row is None]
+    for first in range(0, len(out), TILE):  # few rows at a time stay in the processor's cache
+        _fill_tile(out[first : first + TILE], by_row, slice(first, first + TILE))
+
+
+def _fill_tile(out: np.ndarray, entries: Sequence[tuple[int, Entry]], tile: slice) -> None:
+    every = np.arange(len(out))
+    for start, (column, value, _) in entries:
+        part = value if isinstance(value, float) else value[tile]
+        if isinstance(column, int):
+            out[:, start + column] = part
+        else:
+            out[every, start + column[tile]] = part
+
+
+def to_sparse(entries: Sequence[tuple[int, Entry]], shape: tuple[int, int]) -> sp.csr_array:
+    """A CSR matrix of the entries that are not zero."""
+    by_row = [(start, entry) for start, entry in entries if entry.row is None]
+    matrix = _regular(by_row, shape)
+    for start, (column, value, row) in entries:
+        if row is not None:
+            part = sp.csr_array((value, (row, start + np.asarray(column))), shape=shape)
+            matrix = matrix + part if matrix.nnz else part
+    return matrix
+
+
+def _regular(entries: Sequence[tuple[int, Entry]], shape: tuple[int, int]) -> sp.csr_array:
+    """Of entries with at most one value in each row."""
+    columns = np.empty((shape[0], len(entries)), dtype=np.int32)
+    values = np.empty(columns.shape, dtype=np.float32)
+    for place, (start, entry) in enumerate(entries):
+        columns[:, place] = start + entry.column
+        values[:, place] = entry.value
+    is_there = values != 0
+    ends = np.append(0, np.cumsum(is_there.sum(axis=1))).astype(np.int32)
+    return sp.csr_array((values[is_there], columns[is_there], ends), shape=shape)
+
+
+def is_smaller_sparse(matrix: sp.csr_array) -> bool:
+    """Whether a CSR matrix, with an index of four bytes to each value, takes less than a dense."""
+    n, n_columns = matrix.shape
+    return bool(2 * matrix.nnz + n < n * n_columns)

@@ -1,0 +1,118 @@
+"""One streaming pass over a training table."""
+
+from collections import Counter
+from collections.abc import Collection
+
+import pyarrow as pa
+
+from devnet.names import known
+from devnet.tables.column_kind import is_dictionary, kind_of
+from devnet.tables.column_summary import ColumnSummary, NoSummary, summary_of
+from devnet.tables.table_error import TableError
+
+
+class TableSummary:
+    """What is known of all rows of a table, whatever their number.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        Of all batches that will be added.
+    label : str, optional
+        Column that says which rows are labelled anomalies.
+    ignore : collection of str, default=()
+        Columns to leave out.
+    categorical : collection of str, default=()
+        Columns whose values are names rather than quantities, although they may be numbers.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from devnet.tables.table_summary import TableSummary
+    >>> batch = pa.record_batch({"amount": [74.0, 9120.0], "country": ["DE", "NG"]})
+    >>> summary = TableSummary(batch.schema)
+    >>> summary.add(batch)
+    >>> summary.n_rows
+    2
+    """
+
+    def __init__(
+        self,
+        schema: pa.Schema,
+        *,
+        label: str | None = None,
+        ignore: Collection[str] = (),
+        categorical: Collection[str] = (),
+    ) -> None:
+        refuse_duplicates(schema)
+        label_names = [] if label is None else [label]
+        for name in [*label_names, *ignore, *categorical]:
+            _known_column(name, schema)
+        self.schema = schema
+        self.label = label
+        self.ignore = frozenset(ignore)
+        self.categorical = frozenset(categorical)
+        self.n_rows = 0
+        self.columns: dict[str, ColumnSummary] = {
+            field.name: self._start(field) for field in schema if field.name != label
+        }
+
+    def _start(self, field: pa.Field) -> ColumnSummary:
+        if field.name in self.ignore:
+            return NoSummary()
+        return summary_of(field.name, kind_of(field.type), self.is_category(field.name))
+
+    def is_category(self, name: str) -> bool:
+        """Whether a column's values are names, by the caller's word or by its type."""
+        return name in self.categorical or is_dictionary(self.schema.field(name).type)
+
+    def add(self, batch: pa.RecordBatch | pa.Table) -> None:
+        """See more rows."""
+        if isinstance(batch, pa.Table):
+            for part in batch.to_batches():
+                self.add(part)
+            return
+        refuse_other_schema(batch.schema, self.schema)
+        self.n_rows += batch.num_rows
+        for name, summary in self.columns.items():
+            try:
+                summary.add(batch.column(name))
+            except (UnicodeDecodeError, pa.ArrowException) as error:
+                raise unreadable(name, error) from error
+
+
+def refuse_duplicates(schema: pa.Schema) -> None:
+    """Refuse a table in which a name does not say which column is meant."""
+    names = [name for name, count in Counter(schema.names).items() if count > 1]
+    if names:
+        raise TableError(
+            f"the table has {schema.names.count(names[0])} columns of the name {names[0]!r}; "
+            "rename them so that each name occurs once."
+        )
+
+
+def refuse_other_schema(found: pa.Schema, wanted: pa.Schema) -> None:
+    """Refuse a batch that is not one of the table."""
+    for field in wanted:
+        place = found.get_field_index(field.name)
+        if place < 0 or kind_of(found.field(place).type).name != kind_of(field.type).name:
+            raise TableError(
+                f"a part of the table has the column {field.name!r} "
+                + ("not at all" if place < 0 else f"as {found.field(place).type}")
+                + f", its beginning as {field.type}; make all parts alike."
+            )
+
+
+def unreadable(name: str, error: Exception) -> TableError:
+    """What to raise where Arrow cannot make sense of a column's values."""
+    return TableError(
+        f"the column {name!r} has values that cannot be read ({error}). If it is text that is not "
+        "UTF-8, write the table again as UTF-8; otherwise leave the column out."
+    )
+
+
+def _known_column(name: str, schema: pa.Schema) -> None:
+    try:
+        known(name, schema.names, "column")
+    except ValueError as error:
+        raise TableError(str(error)) from None
