@@ -135,7 +135,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         if labels is None:
             labels = read_labels(y, pos_label=self.pos_label, classes=known)
         if sample_weight is not None:
-            sample_weight = _read_weights(sample_weight, labels.is_anomaly)
+            sample_weight = read_weights(sample_weight, labels.is_anomaly)
         self.classes_ = labels.classes
         self._learn(rows, labels.is_anomaly, sample_weight, go_on=go_on)
         self.threshold_ = self._threshold(rows, labels.is_anomaly)
@@ -214,7 +214,8 @@ def _fitted_attributes(detector: FewLabelDetector) -> dict[str, Any]:
     }
 
 
-def _read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
+def read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
+    """A caller's sample weights, relative to the largest."""
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

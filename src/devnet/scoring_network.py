@@ -158,7 +158,7 @@ class ScoringNetwork:
             else:
                 activation = self._product(layer, inputs, kernel)  # (m, b, h)
             activation += bias
-            if self._is_relu(layer):
+            if self.is_relu(layer):
                 namespace(activation).clip(activation, 0, None, out=activation)
             tape.append(inputs)
         return activation, [*tape, activation]
@@ -173,7 +173,7 @@ class ScoringNetwork:
         ones = xp.ones_like(slope[:, :, :1]).swapaxes(1, 2)  # (m, 1, b)
         for layer in range(len(self._kernels) - 1, -1, -1):
             inputs, outputs = tape[layer], tape[layer + 1]
-            if self._is_relu(layer):
+            if self.is_relu(layer):
                 slope *= outputs > 0
             if self.biases:
                 xp.matmul(ones, slope, out=gradient.biases[layer])  # faster than a sum over rows
@@ -195,7 +195,8 @@ class ScoringNetwork:
             return room
         return namespace(kernel).matmul(inputs, kernel, out=room)
 
-    def _is_relu(self, layer: int) -> bool:
+    def is_relu(self, layer: int) -> bool:
+        """Whether the units of a layer, counted from 0, are ReLUs."""
         return layer < len(self._kernels) - 1 or not self.output_unit
 
     def _prepare(self) -> None:

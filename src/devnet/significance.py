@@ -30,12 +30,17 @@ class ConformalRanks:
         order = np.argsort(scores)
         self.scores = np.asarray(scores)[order]
         self.weight = np.asarray(weight)[order]
-        self._above = np.append(np.cumsum(self.weight[::-1])[::-1], 0)  # weight as high or higher
+        above = np.append(np.cumsum(self.weight[::-1])[::-1], 0)  # weight as high or higher
+        self.p_value_of_rank: np.ndarray = (1 + above) / (1 + above[0])  # (n + 1,), descending
+
+    def rank(self, scores: np.ndarray) -> np.ndarray:
+        """How many of the unlabelled rows score lower, 0 to n."""
+        rank: np.ndarray = np.searchsorted(self.scores, scores, side="left")
+        return rank
 
     def p_value(self, scores: np.ndarray) -> np.ndarray:
         """Share of the unlabelled rows, the row itself included, that score as high or higher."""
-        above = self._above[np.searchsorted(self.scores, scores, side="left")]
-        p_value: np.ndarray = (1 + above) / (1 + self._above[0])
+        p_value: np.ndarray = self.p_value_of_rank[self.rank(scores)]
         return p_value
 
     def threshold(self, false_alarm_rate: float) -> float:

@@ -119,7 +119,10 @@ class GradientBoosting(ForestDetector):
         with threadpool_limits(1, "openmp"):  # threads that wait for each other cost most here
             fitted = boosting.fit(bins, is_anomaly[chosen], sample_weight=weight[chosen])
             first_score = fitted.decision_function(bins[:1])
-        trees = [_read_nodes(predictor.nodes, edges) for (predictor,) in fitted._predictors]
+        trees = [
+            _read_nodes(predictor.nodes, edges, self.learning_rate)
+            for (predictor,) in fitted._predictors
+        ]
         forest = Forest.of(trees, rows.shape[1])
         baseline = first_score - forest.sum_values(rows.dense(chosen[:1]))
         trees[0] = trees[0]._replace(value=trees[0].value + baseline)
@@ -129,8 +132,11 @@ class GradientBoosting(ForestDetector):
         return total
 
 
-def _read_nodes(nodes: np.ndarray, edges: list[np.ndarray]) -> Tree:
-    """Take over a tree of scikit-learn's boosting, whose nodes are records that cut bins."""
+def _read_nodes(nodes: np.ndarray, edges: list[np.ndarray], learning_rate: float) -> Tree:
+    """Take over a tree of scikit-learn's boosting, whose nodes are records that cut bins.
+
+    The values of leaves are multiplied with the learning rate already, those of cuts are not.
+    """
     is_leaf = nodes["is_leaf"] == 1
     left, right = (
         np.where(is_leaf, NO_CHILD, nodes[name].astype(np.int64)) for name in ("left", "right")
@@ -138,4 +144,5 @@ def _read_nodes(nodes: np.ndarray, edges: list[np.ndarray]) -> Tree:
     threshold = np.zeros(len(nodes))
     for node in np.flatnonzero(~is_leaf):
         threshold[node] = edges[nodes["feature_idx"][node]][int(nodes["num_threshold"][node])]
-    return Tree(left, right, nodes["feature_idx"], threshold, nodes["value"])
+    value = nodes["value"] * np.where(is_leaf, 1, learning_rate)
+    return Tree(left, right, nodes["feature_idx"], threshold, value)

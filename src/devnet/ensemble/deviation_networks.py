@@ -12,6 +12,7 @@ from devnet.ensemble.bags import Bags, out_of_bag_mean
 from devnet.ensemble.learners import OutOfBag
 from devnet.ensemble.pool import Pool
 from devnet.ensemble.rank_normal import EXTREME, RESOLUTION, RankNormal
+from devnet.integrated_gradients import mean_slope
 from devnet.model_file import edited, size_of, tensor
 from devnet.optimizer import Optimizer, RMSprop
 from devnet.reference_scores import GaussianPrior
@@ -83,10 +84,7 @@ class BaggedNetworks:
         encoded = self.encoding.encode(np.concatenate([rows, baseline[None]]))
         kernel = self._kernel.astype(np.float64)
         inputs = encoded @ kernel + self._bias  # (b + 1, m h)
-        rise = inputs[:-1] - inputs[-1]
-        activations = np.maximum(inputs, 0)
-        slope = np.broadcast_to(inputs[-1] > 0, rise.shape).astype(np.float64)
-        np.divide(activations[:-1] - activations[-1], rise, out=slope, where=rise != 0)
+        slope = mean_slope(inputs[-1], inputs[:-1])
         gradient = (slope * self._last.ravel()) @ kernel.T / len(self._last)  # (b, d)
         moved: np.ndarray = (encoded[:-1] - encoded[-1]) * gradient
         return moved

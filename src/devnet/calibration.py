@@ -1,0 +1,189 @@
+"""Calibration: what scores mean, told by rows that a detector did not train on."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import ndtr
+
+from devnet.detector import FewLabelDetector, read_weights
+from devnet.deviation_network import DevNet
+from devnet.ensemble.deviation_ensemble import DeviationEnsemble
+from devnet.ensemble.hidden_anomalies import MIN_LABELLED
+from devnet.labels import read_labels, unlabelled
+from devnet.seeds import as_generator
+from devnet.significance import ConformalRanks
+
+HELD_BACK = 0.1  # of the unlabelled rows, where a detector has no out-of-bag scores
+FEWEST_HELD_BACK = 1_000  # or half of them where there are few
+MOST_HELD_BACK = 10_000
+BAND = (0.025, 0.975)
+
+Quantile = Callable[[float], float]
+
+
+class Calibration(NamedTuple):
+    """What is known about the scores of a fitted detector, from rows it did not train on."""
+
+    unlabelled: np.ndarray  # (n,) scores of unlabelled rows by scorers that did not see them
+    weight: np.ndarray  # (n,) how much each counts
+    labelled: np.ndarray | None  # (k,) the same of labelled anomalies, where there are such
+    hidden_share: float | None  # of anomalies among the unlabelled rows, where it is known
+
+    def ranks(self) -> ConformalRanks:
+        """What gives calibrated p-values."""
+        return ConformalRanks(self.unlabelled, self.weight)
+
+
+def calibrate(
+    detector: Any, X: Any, y: Any, sample_weight: Any = None, *, random_state: Any = None
+) -> Calibration:
+    """Fit a detector, and score unlabelled rows by scorers that did not see them.
+
+    A deviation ensemble is fitted on all rows and has out-of-bag scores. Any other detector is
+    fitted without a random tenth of the unlabelled rows, at least 1,000 or half of them and at
+    most 10,000, which it then scores.
+
+    Parameters
+    ----------
+    detector : detector, or OwnEstimator
+        It is fitted.
+    X, y, sample_weight
+        As for its `fit`.
+    random_state : int, numpy RandomState or Generator, optional
+        Seed of which rows are held back.
+    """
+    if isinstance(detector, DeviationEnsemble):
+        return _out_of_bag(detector.fit(X, y, sample_weight))
+    X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "iloc") else np.asarray(X)
+    is_anomaly, y = _read_y(detector, y, X.shape[0])
+    if sample_weight is not None and not isinstance(detector, FewLabelDetector):
+        raise ValueError(
+            f"{type(detector).__name__} takes no sample_weight; leave it out, or use a method of "
+            "devnet.methods.METHODS."
+        )
+    weight = np.ones(len(y)) if sample_weight is None else read_weights(sample_weight, is_anomaly)
+    places = np.flatnonzero(~is_anomaly & (weight > 0))
+    if len(places) < 2:
+        raise ValueError(
+            f"there are {len(places)} unlabelled rows to learn from and to calibrate with, which "
+            "takes at least 2; add unlabelled rows."
+        )
+    size = max(int(HELD_BACK * len(places)), min(FEWEST_HELD_BACK, len(places) // 2))
+    generator = as_generator(random_state)
+    held = np.sort(generator.choice(places, min(size, MOST_HELD_BACK), replace=False))
+    kept = np.setdiff1d(np.arange(len(y)), held, assume_unique=True)
+    weights = [] if sample_weight is None else [weight[kept]]
+    detector.fit(_take(X, kept), y[kept], *weights)
+    scores = np.asarray(detector.anomaly_score(_take(X, held)), dtype=np.float64)
+    refuse_nan(scores)
+    return Calibration(scores, weight[held] / weight[places].max(), None, None)
+
+
+def _out_of_bag(ensemble: DeviationEnsemble) -> Calibration:
+    counts = ensemble.pool_weight_ > 0
+    scores = ensemble.out_of_bag_
+    is_known = len(scores.labelled) >= MIN_LABELLED
+    return Calibration(
+        scores.unlabelled[counts],
+        ensemble.pool_weight_[counts],
+        scores.labelled if len(scores.labelled) > 1 else None,  # all members saw a single one
+        ensemble.hidden_anomaly_share_.value if is_known else None,
+    )
+
+
+def _read_y(detector: Any, y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which rows are labelled anomalies, and y without missing values."""
+    is_ours = isinstance(detector, FewLabelDetector)
+    if y is None and not (is_ours and not detector._needs_labels()):
+        raise ValueError("y is None; give 1 for labelled anomalies and 0 for unlabelled rows.")
+    if y is not None and len(y) != n_rows:
+        raise ValueError(f"X has {n_rows} rows but y has {len(y)} labels; give one label per row.")
+    labels = unlabelled(y, n_rows) if is_ours and not detector._needs_labels() else None
+    if labels is None:
+        labels = read_labels(y, pos_label=getattr(detector, "pos_label", None))
+    number_of_class = labels.is_anomaly.astype(int)
+    return labels.is_anomaly, labels.classes[number_of_class] if is_ours else number_of_class
+
+
+def _take(X: Any, places: np.ndarray) -> Any:
+    return X.iloc[places] if hasattr(X, "iloc") else X[places]
+
+
+def prior_quantile(detector: Any) -> Quantile | None:
+    """What gives the quantiles of a detector's prior; None where there is none."""
+    return detector._reference_scores().quantile if isinstance(detector, DevNet) else None
+
+
+def nominal_p_value(detector: Any, scores: np.ndarray) -> np.ndarray | None:
+    """Probability that a normal row scores as high, if scores follow what they are measured by.
+
+    That is the prior of a DevNet and the standard normal distribution for the deviations of an
+    ensemble. The scores of other detectors have no scale: None.
+    """
+    if isinstance(detector, DevNet):
+        return detector._reference_scores().p_value(scores)
+    if isinstance(detector, DeviationEnsemble):
+        tail: np.ndarray = ndtr(-np.asarray(scores, dtype=np.float64))
+        return tail
+    return None
+
+
+class CalibrationCurve(NamedTuple):
+    """How often unlabelled rows that a detector did not see have a p-value of a level or less."""
+
+    level: np.ndarray  # (l,)
+    nominal: np.ndarray | None  # (l,) share of the rows by nominal p-values
+    calibrated: np.ndarray  # (l,) share of a random half, ranked among the other half
+    low: np.ndarray  # (l,) from here to `high`, 95% of the shares lie where p-values are valid
+    high: np.ndarray  # (l,)
+
+
+def calibration_curve(
+    calibration: Calibration,
+    nominal: Callable[[np.ndarray], np.ndarray] | None,
+    levels: np.ndarray,
+    *,
+    random_state: Any = 0,
+) -> CalibrationCurve:
+    """Compare p-values with how often they occur.
+
+    The band is binomial. The ranked and the ranking half are both drawn, so it is that of as many
+    rows as both together are worth, half of either.
+    """
+    from scipy.stats import binom  # takes long to import
+
+    levels = np.asarray(levels, dtype=np.float64)
+    scores, weight = calibration.unlabelled, calibration.weight
+    if len(scores) < 4:
+        raise ValueError(
+            f"a calibration curve takes at least 4 unlabelled rows that were not trained on, here "
+            f"are {len(scores)}; fit on more unlabelled rows."
+        )
+    order = as_generator(random_state).permutation(len(scores))
+    ranked, ranking = order[: len(order) // 2], order[len(order) // 2 :]
+    ranks = ConformalRanks(scores[ranking], weight[ranking])
+    calibrated = _shares(ranks.p_value(scores[ranked]), weight[ranked], levels)
+    n_rows = int(weight.sum() ** 2 / (weight**2).sum() / 4)
+    low, high = (binom.ppf(end, n_rows, levels) / n_rows for end in BAND)
+    shares = None if nominal is None else _shares(nominal(scores), weight, levels)
+    return CalibrationCurve(levels, shares, calibrated, low, high)
+
+
+def _shares(p_values: np.ndarray, weight: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Weighted share of p-values of each level or less."""
+    order = np.argsort(p_values)
+    below = np.append(0, np.cumsum(weight[order]))
+    share: np.ndarray = below[np.searchsorted(p_values[order], levels, side="right")] / below[-1]
+    return share
+
+
+def refuse_nan(scores: np.ndarray) -> None:
+    """Refuse scores that cannot be ranked."""
+    if np.isnan(scores).any():
+        place = int(np.flatnonzero(np.isnan(scores))[0])
+        raise ValueError(
+            f"the score of row {place} is not a number, so rows cannot be ranked; use another "
+            "detector."
+        )

@@ -1,0 +1,160 @@
+"""Calibration: scores of rows that were not trained on, and what p-values they give."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from conftest import make_task
+from sklearn.linear_model import LogisticRegression
+
+from devnet import DeviationEnsemble, DevNet, StandardPrior
+from devnet.calibration import (
+    Calibration,
+    calibrate,
+    calibration_curve,
+    nominal_p_value,
+    prior_quantile,
+)
+from devnet.competitors import IForest
+from devnet.methods import METHODS
+from devnet.own_estimator import OwnEstimator
+
+QUICK = {name: {"n_epochs": 2, "device": "cpu"} for name in ("DevNet", "REPEN", "DSVDD", "FSNet")}
+
+
+class Recording(OwnEstimator):
+    """Remembers what it was fitted on and what it scored."""
+
+    def fit(self, X, y):
+        self.fitted_on, self.y = X, y
+        return self
+
+    def anomaly_score(self, X):
+        self.scored = X
+        return np.asarray(X)[:, 0].astype(float)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_can_be_calibrated(name):
+    rows, y, _ = make_task(0)
+    model = METHODS[name](random_state=0, **QUICK.get(name, {}))
+    calibration = calibrate(model, rows, y, random_state=0)
+    assert len(calibration.unlabelled) == (1180 if name == "deviation ensemble" else 590)
+    assert calibration.weight.tolist() == [1.0] * len(calibration.unlabelled)
+    assert (calibration.labelled is not None) == (name == "deviation ensemble")
+    assert 0 < calibration.ranks().p_value(model.anomaly_score(rows)).min() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("n_unlabelled", "n_held"), [(3, 1), (600, 300), (5_000, 1_000), (30_000, 3_000)]
+)
+def test_held_back_rows_are_not_trained_on_and_labelled_ones_all_are(n_unlabelled, n_held):
+    rows = np.arange(n_unlabelled + 2.0)[:, None]
+    y = (np.arange(len(rows)) < 2).astype(int)
+    model = Recording(None)
+    calibration = calibrate(model, rows, y, random_state=0)
+    assert len(model.scored) == n_held
+    assert sorted([*model.fitted_on[:, 0], *model.scored[:, 0]]) == rows[:, 0].tolist()
+    np.testing.assert_array_equal(model.y, model.fitted_on[:, 0] < 2)
+    np.testing.assert_array_equal(calibration.unlabelled, model.scored[:, 0])
+    again = calibrate(Recording(None), rows, y, random_state=0)
+    np.testing.assert_array_equal(again.unlabelled, calibration.unlabelled)
+
+
+def test_at_most_ten_thousand_rows_are_held_back():
+    rows = np.arange(150_000.0)[:, None]
+    calibration = calibrate(Recording(None), rows, np.arange(150_000) < 5, random_state=0)
+    assert len(calibration.unlabelled) == 10_000
+
+
+def test_layouts_and_names_of_labels_do_not_matter():
+    rows, y, _ = make_task(0)
+    names = np.where(y == 1, "fraud", "unknown")
+    found = calibrate(IForest(random_state=0), rows, y, random_state=0).unlabelled
+    for X in (rows.tolist(), pd.DataFrame(rows), sp.coo_array(rows), sp.csr_matrix(rows)):
+        model = IForest(pos_label="fraud", random_state=0)
+        scores = calibrate(model, X, names, random_state=0).unlabelled
+        np.testing.assert_allclose(scores, found)
+        assert model.classes_.tolist() == ["unknown", "fraud"]
+    without = calibrate(IForest(random_state=0), rows, None, random_state=0)
+    assert len(without.unlabelled) == 600
+    missing = np.where(y == 1, 1.0, np.nan)
+    own = OwnEstimator(LogisticRegression())
+    assert len(calibrate(own, rows, missing, random_state=0).unlabelled) == 590
+
+
+@pytest.mark.parametrize("model", [DevNet(n_epochs=2, device="cpu"), DeviationEnsemble(2, 4)])
+def test_rows_of_weight_zero_calibrate_nothing(model):
+    rows, y, _ = make_task(0)
+    weight = np.where(np.arange(1200) < 700, 2.0, 0.0)
+    weight[y == 0] *= np.where(np.arange(1180) % 2, 1.0, 0.5)
+    calibration = calibrate(model, rows, y, weight, random_state=0)
+    assert set(calibration.weight) == {0.5, 1.0}
+    assert len(calibration.unlabelled) == (680 if isinstance(model, DeviationEnsemble) else 340)
+
+
+def test_few_labelled_anomalies_say_nothing_about_a_share():
+    rows, y, _ = make_task(0)
+    for n_labelled, has_scores, has_share in ((1, False, False), (4, True, False), (5, True, True)):
+        few = y * (np.arange(len(y)) < n_labelled)
+        calibration = calibrate(DeviationEnsemble(2, 8, random_state=0), rows, few)
+        assert (calibration.labelled is not None) == has_scores
+        assert (calibration.hidden_share is not None) == has_share
+
+
+def test_bad_input_gets_a_sentence():
+    rows, y, _ = make_task(0)
+    with pytest.raises(ValueError, match="X has 1200 rows but y has 3 labels"):
+        calibrate(DevNet(), rows, y[:3])
+    with pytest.raises(ValueError, match="y is None; give 1"):
+        calibrate(DevNet(), rows, None)
+    with pytest.raises(ValueError, match="1 unlabelled rows .* at least 2"):
+        calibrate(DevNet(), rows[:21], y[:21])
+    with pytest.raises(ValueError, match="sample_weight of row 1199 is -1"):
+        calibrate(DevNet(), rows, y, np.append(np.ones(1199), -1))
+    with pytest.raises(ValueError, match="Recording takes no sample_weight"):
+        calibrate(Recording(None), rows, y, np.ones(1200))
+    with pytest.raises(ValueError, match="score of row 0 is not a number"):
+        calibrate(Recording(None), np.full((9, 1), np.nan), np.arange(9) < 2)
+    with pytest.raises(ValueError, match="at least 4 unlabelled rows .* here are 3"):
+        calibration_curve(Calibration(np.arange(3), np.ones(3), None, None), None, [0.1])
+
+
+def test_nominal_p_values_are_those_of_what_scores_are_measured_by():
+    scores = np.array([-1.0, 0.0, 1.6449, 5.0])
+    normal = [0.8413, 0.5, 0.05, 2.867e-7]
+    np.testing.assert_allclose(nominal_p_value(DevNet(), scores), normal, rtol=1e-3)
+    np.testing.assert_allclose(nominal_p_value(DeviationEnsemble(), scores), normal, rtol=1e-3)
+    laplace = DevNet(reference=StandardPrior("laplace"))
+    at = prior_quantile(laplace)(0.99)
+    assert nominal_p_value(laplace, np.array([at]))[0] == pytest.approx(0.01)
+    assert nominal_p_value(IForest(), scores) is None
+
+
+@pytest.mark.parametrize("kind", ["normal", "cauchy"])
+def test_calibrated_shares_lie_in_the_band_whatever_the_scores_and_nominal_ones_if_true(kind, seed):
+    generator = np.random.default_rng(seed)
+    draw = {"normal": generator.normal, "cauchy": generator.standard_cauchy}[kind]
+    levels, n_runs = np.array([0.01, 0.05, 0.2, 0.5]), 200
+    inside, nominal_inside = np.zeros(4), np.zeros(4)
+    for run in range(n_runs):
+        calibration = Calibration(draw(size=1000), np.ones(1000), None, None)
+        curve = calibration_curve(
+            calibration, lambda scores: nominal_p_value(DevNet(), scores), levels, random_state=run
+        )
+        inside += (curve.low <= curve.calibrated) & (curve.calibrated <= curve.high)
+        nominal_inside += (curve.low <= curve.nominal) & (curve.nominal <= curve.high)
+    assert (inside / n_runs > 0.9).all()
+    assert (nominal_inside[:2] / n_runs > 0.95).all() == (kind == "normal")
+
+
+def test_a_curve_knows_weights_and_does_without_nominal_p_values():
+    scores = np.arange(1000.0)
+    weight = np.where(np.arange(1000) < 500, 1.0, 1e-9)
+    levels = np.linspace(0.05, 1, 20)
+    curve = calibration_curve(Calibration(scores, weight, None, None), None, levels)
+    half = calibration_curve(Calibration(scores[:500], weight[:500], None, None), None, levels)
+    assert curve.nominal is None
+    assert curve.calibrated[-1] == 1
+    np.testing.assert_allclose(curve.calibrated, half.calibrated, atol=0.1)
+    np.testing.assert_allclose(curve.high, half.high, atol=0.02)
