@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from devnet.calibration import Calibration, Quantile, refuse_nan
+from devnet.conformal_ranks import ConformalRanks
 from devnet.ensemble.hidden_anomalies import MIN_LABELLED
 from devnet.model_file import ModelFileError
 from devnet.parameters import Constraint, check_parameters, number, whole_number
-from devnet.significance import ConformalRanks
 
 
 class AlertPolicy(ABC):
@@ -46,6 +46,10 @@ class AlertPolicy(ABC):
             Of the prior of the detector, see `prior_quantile`.
         """
 
+    @abstractmethod
+    def in_words(self) -> str:
+        """Which rows are alerts: the end of a sentence that begins with "alerts are"."""
+
     def warning(self, calibration: Calibration, quantile: Quantile | None = None) -> str | None:
         """A sentence, where no row can ever be an alert."""
         return None
@@ -57,6 +61,10 @@ class FalseAlarmRate(AlertPolicy):
 
     rate: float
     _constraints = {"rate": number(0, below=1)}
+
+    def in_words(self) -> str:
+        """How the policy is told to people."""
+        return f"rows that score as high as the top {100 * self.rate:.3g}% of unlabelled rows"
 
     def threshold(
         self,
@@ -84,6 +92,10 @@ class Confidence(AlertPolicy):
     level: float = 0.95
     _constraints = {"level": number(0, below=1)}
 
+    def in_words(self) -> str:
+        """How the policy is told to people."""
+        return f"rows above what {100 * self.level:.4g}% of normal rows stay below"
+
     def threshold(
         self,
         calibration: Calibration,
@@ -110,6 +122,10 @@ class Budget(AlertPolicy):
     n: int
     needs_scores = True
     _constraints = {"n": whole_number(1)}
+
+    def in_words(self) -> str:
+        """How the policy is told to people."""
+        return f"the {self.n:,} highest rows"
 
     def threshold(
         self,
@@ -140,6 +156,10 @@ class FalseDiscoveryRate(AlertPolicy):
     rate: float
     needs_scores = True
     _constraints = {"rate": number(0, below=1)}
+
+    def in_words(self) -> str:
+        """How the policy is told to people."""
+        return f"rows of which {100 * self.rate:.3g}% are false on average, at most"
 
     def threshold(
         self,
@@ -174,6 +194,13 @@ class ExpectedCost(AlertPolicy):
     missed: float
     false_alarm: float
     _constraints = {"missed": number(0), "false_alarm": number(0)}
+
+    def in_words(self) -> str:
+        """How the policy is told to people."""
+        return (
+            f"rows where a miss for {self.missed:,.6g} would cost more than a false alarm for "
+            f"{self.false_alarm:,.6g}"
+        )
 
     def threshold(
         self,

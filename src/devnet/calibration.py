@@ -7,13 +7,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import ndtr
 
+from devnet.conformal_ranks import ConformalRanks
 from devnet.detector import FewLabelDetector, read_weights
 from devnet.deviation_network import DevNet
 from devnet.ensemble.deviation_ensemble import DeviationEnsemble
 from devnet.ensemble.hidden_anomalies import MIN_LABELLED
 from devnet.labels import read_labels, unlabelled
 from devnet.seeds import as_generator
-from devnet.significance import ConformalRanks
 
 HELD_BACK = 0.1  # of the unlabelled rows, where a detector has no out-of-bag scores
 FEWEST_HELD_BACK = 1_000  # or half of them where there are few
@@ -55,7 +55,7 @@ def calibrate(
         Seed of which rows are held back.
     """
     if isinstance(detector, DeviationEnsemble):
-        return _out_of_bag(detector.fit(X, y, sample_weight))
+        return out_of_bag_calibration(detector.fit(X, y, sample_weight))
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "iloc") else np.asarray(X)
     is_anomaly, y = _read_y(detector, y, X.shape[0])
     if sample_weight is not None and not isinstance(detector, FewLabelDetector):
@@ -81,7 +81,8 @@ def calibrate(
     return Calibration(scores, weight[held] / weight[places].max(), None, None)
 
 
-def _out_of_bag(ensemble: DeviationEnsemble) -> Calibration:
+def out_of_bag_calibration(ensemble: DeviationEnsemble) -> Calibration:
+    """What the out-of-bag scores of a fitted ensemble say."""
     counts = ensemble.pool_weight_ > 0
     scores = ensemble.out_of_bag_
     is_known = len(scores.labelled) >= MIN_LABELLED

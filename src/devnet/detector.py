@@ -79,8 +79,12 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted detector to one file without pickle; read it with `devnet.load`."""
+        model_file.write(path, self.header(), self.tensors())
+
+    def header(self) -> dict[str, Any]:
+        """What a model file says of the fitted detector, as JSON values."""
         check_is_fitted(self)
-        header = {
+        return {
             "method": type(self).__name__,
             "parameters": model_file.encode_parameters(self.get_params(deep=False)),
             "classes": self.classes_.tolist(),
@@ -90,7 +94,11 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             "threshold": self.threshold_,
             **self._facts(),
         }
-        model_file.write(path, header, self._tensors())
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Everything learned, as the named arrays of a model file."""
+        check_is_fitted(self)
+        return self._tensors()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "threshold_")

@@ -1,8 +1,7 @@
-"""Which detectors there are, finding one by name, and opening a saved one."""
+"""Which detectors there are, finding one by name, and rebuilding a saved one."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -66,32 +65,23 @@ def find_method(name: str) -> Callable[..., Any]:
     return METHODS[known(name, METHODS, "method")]
 
 
-def load(path: str | PathLike[str], *, hidden: Any = None) -> FewLabelDetector:
-    """Open a detector that `save` wrote.
+def restore(
+    header: dict[str, Any], tensors: dict[str, np.ndarray], *, hidden: Any = None
+) -> FewLabelDetector:
+    """The fitted detector that a model file's header and tensors describe, all of it checked.
 
     Parameters
     ----------
-    path : str or path
-        The model file.
+    header, tensors
+        What `model_file.read` gives.
     hidden : torch.nn.Module, optional
-        The feature learner, for a model that was trained with a module of yours: the file holds
-        its weights, not its code.
-
-    Returns
-    -------
-    detector : the fitted detector
-
-    Raises
-    ------
-    ModelFileError
-        Where the file is cut, foreign, newer or edited. Nothing of it is executed.
+        The feature learner, for a model that was trained with a module of the caller's.
     """
-    header, tensors = model_file.read(path)
     name = field(header, "method", lambda value: isinstance(value, str))
     classes = {method.__name__: method for method in (*METHODS.values(), *LIBRARY_METHODS)}
     if name not in classes:
         raise ModelFileError(
-            f"{path} was saved by a method {name!r} that is unknown here; known are "
+            f"the model was saved by a method {name!r} that is unknown here; known are "
             f"{', '.join(classes)}. Upgrade with: pip install --upgrade deviation-network"
         )
     detector = _with_parameters(classes[name], header, hidden)

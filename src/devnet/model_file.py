@@ -52,7 +52,7 @@ def write(
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         **header,
-        "versions": {name: _version(package) for name, package in PACKAGES.items()},
+        "versions": package_versions(),
     }
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     content = to_bytes(arrays, metadata={HEADER: json.dumps(full, allow_nan=False)})
@@ -204,6 +204,11 @@ def _decode(value: Any) -> Any:
             return value
         raise ModelFileError(f"the model file has a parameter of an unknown kind: {_short(value)}.")
     return value
+
+
+def package_versions() -> dict[str, str]:
+    """The versions of what a model depends on."""
+    return {name: _version(package) for name, package in PACKAGES.items()}
 
 
 def _short(value: Any) -> str:

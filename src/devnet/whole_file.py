@@ -20,18 +20,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     Whatever goes wrong, an earlier file of the name is left as it was, and nothing half-written
     stays. Only a process that is killed leaves its temporary file, whose name starts with a dot.
     """
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
-    try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
-        )
-    except (FileNotFoundError, NotADirectoryError) as error:
-        if path.parent.is_dir():
-            raise
-        raise type(error)(
-            f"the folder {path.parent} does not exist; create it before saving {path.name} there."
-        ) from None
+    check_target(path)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -43,6 +33,25 @@ def whole_file(path: Path) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_target(path: Path) -> None:
+    """Refuse a name that nothing can be written to, before work is done for it."""
+    folder = path.parent
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file, so {path.name} cannot be saved in it.")
+    if not folder.exists():
+        raise FileNotFoundError(
+            f"the folder {folder} does not exist; create it before saving {path.name} there: "
+            f"mkdir -p {folder}"
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(
+            f"the folder {folder} is not writable, so {path.name} cannot be saved there; give "
+            "another one."
+        )
 
 
 def _umask() -> int:

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 Report = Callable[[str, int, int | None], None]
 
@@ -24,6 +22,9 @@ def data() -> None:
 @as_json
 def list_sets(wants_json: bool) -> None:
     """Show the nine sets, with their figures of the paper's Table 1."""
+    from rich.console import Console
+    from rich.table import Table
+
     from devnet.datasets import DATASETS
 
     sets = [_facts(name) for name in DATASETS]
@@ -177,6 +178,8 @@ def _echo_fetched(name: str, paths: list[Path], folder: Path | None) -> None:
 @contextmanager
 def _progress() -> Iterator[Report]:
     """Show bars on a terminal, and a line for each file elsewhere."""
+    from rich.console import Console
+
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal:
         yield _one_line_a_file()

@@ -1,88 +1,125 @@
-"""`devnet demo`: the main job on a data set that comes with scikit-learn."""
+"""`devnet demo`: the whole journey on made-up card payments, from raw table to report."""
 
 import time
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-from sklearn.datasets import load_breast_cancer
-from sklearn.metrics import average_precision_score, roc_auc_score
 
-from devnet.ensemble.deviation_ensemble import DeviationEnsemble
+from devnet.cli.explain import alert_text
+from devnet.cli.model_text import model_text
+from devnet.cli.table_options import as_json, echo_json
 
-N_LABELLED = 30
-N_SHOWN = 10
+if TYPE_CHECKING:
+    import numpy as np
+
+    from devnet.tables import TableModel
+
+N_ALERTS = 100
+N_SHOWN = 3
 SEED = 0
-
-
-class Task(NamedTuple):
-    """The paper's task: many unlabelled rows, few labelled anomalies, rows to rank."""
-
-    train: np.ndarray
-    y: np.ndarray  # 1 for a labelled anomaly
-    test: np.ndarray
-    is_anomaly: np.ndarray  # truth of the test rows
-    n_hidden: int  # anomalies among the unlabelled rows
-    columns: np.ndarray  # their names
-
-
-def make_task() -> Task:
-    """Benign biopsies are normal, malignant ones are the anomalies."""
-    biopsies = load_breast_cancer()
-    rows, is_benign = biopsies.data, biopsies.target
-    generator = np.random.default_rng(SEED)
-    benign = generator.permutation(np.flatnonzero(is_benign))
-    malignant = generator.permutation(np.flatnonzero(is_benign == 0))
-    n_hidden = 6  # 2% of the unlabelled rows
-    labelled, malignant = malignant[:N_LABELLED], malignant[N_LABELLED:]
-    unlabelled = np.concatenate([benign[:285], malignant[:n_hidden]])
-    test = np.concatenate([benign[285:], malignant[n_hidden : n_hidden + 8]])
-    return Task(
-        train=rows[np.concatenate([labelled, unlabelled])],
-        y=np.arange(len(labelled) + len(unlabelled)) < len(labelled),
-        test=rows[test],
-        is_anomaly=is_benign[test] == 0,
-        n_hidden=n_hidden,
-        columns=biopsies.feature_names,
-    )
+Say = Callable[[str], None]
 
 
 @click.command()
-def demo() -> None:
-    """Train on real biopsies, score unseen ones and show what was found."""
-    task = make_task()
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path("devnet-demo"),
+    show_default=True,
+    help="Where to put table, model, scores and report.",
+)
+@click.option(
+    "--rows", type=click.IntRange(min=10_000), default=200_000, show_default=True, help="Payments."
+)
+@as_json
+def demo(folder: Path, rows: int, wants_json: bool) -> None:
+    """Make up card payments, find fraud in them, and say what happened."""
     start = time.perf_counter()
-    model = DeviationEnsemble(confidence=0.9, random_state=SEED).fit(task.train, task.y)
+    say: Say = (lambda line: None) if wants_json else click.echo
+    folder.mkdir(parents=True, exist_ok=True)
+    kind = _make_up(folder / "payments.parquet", rows, say)
+    model = _fit(folder, say)
+    found = _raise_alerts(model, folder, kind, say)
+    _score(model, folder, say)
+    report = _report(model, folder, say)
     seconds = time.perf_counter() - start
-    scores, p_values = model.anomaly_score(task.test), model.p_value(task.test)
-    n_anomalies = int(task.is_anomaly.sum())
-    share = model.hidden_anomaly_share_
-    print(f"""\
-Breast cancer biopsies (Wisconsin, {task.train.shape[1]} columns): malignant is the anomaly.
+    say(f"\nAll of it took {seconds:.0f} s. Now open {report} in a browser.")
+    if wants_json:
+        echo_json({"folder": str(folder), "report": str(report), "seconds": seconds, **found})
 
-Training rows    {N_LABELLED} labelled anomalies, {int((~task.y).sum())} unlabelled rows
-                 ({task.n_hidden} of the unlabelled are anomalies that nobody labelled)
-Test rows        {len(scores)}, of which {n_anomalies} are anomalies
-Trained in       {seconds:.2f} s
 
-What the training rows alone say
-  hidden anomalies  {share.value:.1%} of the unlabelled rows ({share.low:.1%} to {share.high:.1%})
-  what matters most {", ".join(task.columns[np.argsort(-model.column_importance_)[:3]])}
+def _make_up(path: Path, n_rows: int, say: Say) -> "np.ndarray":
+    """Write the table; returns the truth, which a bank would not have."""
+    import pyarrow.parquet as pq
 
-Ranking quality on the test rows
-  AUC-PR   {average_precision_score(task.is_anomaly, scores):.3f}   (chance: \
-{task.is_anomaly.mean():.3f})
-  AUC-ROC  {roc_auc_score(task.is_anomaly, scores):.3f}   (chance: 0.500)
+    from devnet.datasets.payments import make_payments
+    from devnet.whole_file import whole_file
 
-Alerts: scores above {model.threshold_:.3f}, which one unlabelled row in ten exceeds
-  {"row":>4}  {"score":>6}  {"p-value":>7}  truth      mostly because of""")
-    alerts = [row for row in np.argsort(-scores) if scores[row] > model.threshold_]
-    reasons = model.contributions(task.test).argmax(axis=1)
-    for row in alerts[:N_SHOWN]:
-        truth = "malignant" if task.is_anomaly[row] else "benign"
-        reason = task.columns[reasons[row]]
-        print(f"  {row:>4}  {scores[row]:>6.2f}  {p_values[row]:>7.4f}  {truth:<9}  {reason}")
-    if len(alerts) > N_SHOWN:
-        print(f"  ... and {len(alerts) - N_SHOWN} more")
-    found = int(task.is_anomaly[alerts].sum())
-    print(f"{len(alerts)} alerts, {found} of them are among the {n_anomalies} anomalies.")
+    table, kind = make_payments(n_rows, seed=SEED)
+    with whole_file(path) as temporary:
+        pq.write_table(table, temporary)
+    n_labelled = table.num_rows - table["fraud"].null_count
+    n_fraud = int((kind != "normal").sum())
+    say(f"""\
+{path}: {n_rows:,} made-up card payments, {table.num_columns} raw columns.
+{n_fraud:,} of them are fraud of four kinds. The bank knows {n_labelled}, which have fraud = 1; all
+other rows have nothing there. One of the kinds, collusion, nobody has ever labelled.
+""")
+    return kind
+
+
+def _fit(folder: Path, say: Say) -> "TableModel":
+    from devnet.tables import TableModel
+    from devnet.tables.description import describe_model
+
+    table, path = folder / "payments.parquet", folder / "fraud.devnet"
+    say(f"$ devnet fit {table} --label fraud --output {path}\n")
+    model = TableModel(random_state=SEED).fit(table, "fraud")
+    model.save(path)
+    say(model_text(describe_model(model)))
+    return model
+
+
+def _raise_alerts(
+    model: "TableModel", folder: Path, kind: "np.ndarray", say: Say
+) -> dict[str, Any]:
+    """Show the highest rows, and what all alerts are in truth."""
+    from devnet.alert_policies import Budget
+    from devnet.tables import find_alerts
+
+    table, path = folder / "payments.parquet", folder / "fraud.devnet"
+    say(f"\n$ devnet alerts {path} {table} --budget {N_ALERTS} --show {N_SHOWN}\n")
+    found = find_alerts(model, table, policy=Budget(N_ALERTS), n_shown=N_ALERTS)
+    for place, one in enumerate(found.shown[:N_SHOWN], start=1):
+        say(alert_text(place, one) + "\n")
+    truth = Counter(kind[[one.row for one in found.shown]].tolist())
+    n_fraud = found.n_alerts - truth.pop("normal", 0)
+    kinds = ", ".join(f"{count} {name}" for name, count in truth.most_common())
+    say(f"""\
+The payments are made up, so we can look: of the {found.n_alerts} highest that nobody had labelled
+{n_fraud} are fraud ({kinds}). By chance it would be {(kind != "normal").mean():.1%} of them.""")
+    return {"alerts": found.n_alerts, "fraud_among_alerts": n_fraud, "kinds": dict(truth)}
+
+
+def _score(model: "TableModel", folder: Path, say: Say) -> None:
+    from devnet.tables import score_table
+
+    table, path, output = (
+        folder / n for n in ("payments.parquet", "fraud.devnet", "scored.parquet")
+    )
+    say(f"\n$ devnet score {path} {table} --output {output}\n")
+    done = score_table(model, table, output)
+    say(f"{output}: {done.n_rows:,} rows, {done.n_alerts:,} alerts ({model.policy.in_words()}).")
+
+
+def _report(model: "TableModel", folder: Path, say: Say) -> Path:
+    from devnet.report.fit_facts import fit_facts
+    from devnet.report.fit_page import make_fit_page
+    from devnet.whole_file import write_whole
+
+    path = folder / "report.html"
+    write_whole(path, make_fit_page(fit_facts(model, folder / "payments.parquet")).encode())
+    return path

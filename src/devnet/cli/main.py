@@ -11,19 +11,32 @@ except ImportError:  # pragma: no cover - an installation without extras
 
 from devnet.names import known
 
-VERBS = {
-    "data": "devnet.cli.data",
+VERBS = {  # each must import little, for the help of all of them is shown at once
+    "fit": "devnet.cli.fit",
+    "score": "devnet.cli.score",
+    "alerts": "devnet.cli.alerts",
+    "explain": "devnet.cli.explain",
+    "policy": "devnet.cli.policy",
+    "inspect": "devnet.cli.inspect",
+    "compare": "devnet.cli.compare",
     "demo": "devnet.cli.demo",
+    "data": "devnet.cli.data",
     "experiment": "devnet.cli.experiment",
 }
+
+
+class BadInput(click.ClickException):
+    """What a user can mend, said in a sentence."""
+
+    exit_code = 2
 
 
 class Verbs(click.Group):
     """Imports a verb when it is asked for, and shows bad input as a sentence."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All verbs, in alphabetical order."""
-        return sorted(VERBS)
+        """All verbs, in the order in which they are used."""
+        return list(VERBS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command:
         """The verb's command, which bears its name."""
@@ -41,10 +54,17 @@ class Verbs(click.Group):
         except BrokenPipeError:  # as in `devnet demo | head`: click ends quietly
             raise
         except (ValueError, OSError, ImportError) as error:
-            raise click.ClickException(str(error)) from error
+            raise BadInput(str(error)) from error
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="deviation-network", prog_name="devnet")
 def main() -> None:
-    """Find anomalies with few labels, and reproduce the paper on how."""
+    r"""Find anomalies in a table with few labels, and say why they are.
+
+    \b
+    devnet demo                                              the journey on made-up payments
+    devnet fit payments.csv --label fraud -o fraud.devnet    learn
+    devnet alerts fraud.devnet payments.csv --budget 10      what to look at first, and why
+    devnet score fraud.devnet new.csv -o scored.csv          score other rows
+    """

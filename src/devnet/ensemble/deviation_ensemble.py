@@ -8,6 +8,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from devnet.arrays import one_blas_thread
+from devnet.conformal_ranks import ConformalRanks
 from devnet.detector import FewLabelDetector
 from devnet.ensemble import ensemble_file
 from devnet.ensemble.combination import Combination, combine
@@ -22,7 +23,6 @@ from devnet.parameters import Constraint, number, whole_number
 from devnet.rows import WIDE, Rows, in_threads
 from devnet.sampler import find_halves
 from devnet.seeds import RANDOM_STATE, as_generator
-from devnet.significance import ConformalRanks
 
 EXPLAINED_ROWS = 256  # labelled anomalies that the importance of columns is taken over
 

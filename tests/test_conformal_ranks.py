@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devnet.significance import ConformalRanks
+from devnet.conformal_ranks import ConformalRanks
 
 SCORES = st.lists(st.integers(0, 20), min_size=1, max_size=60)
 

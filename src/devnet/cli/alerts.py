@@ -1,0 +1,66 @@
+"""`devnet alerts`: the rows to look at, ranked, with reasons."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from devnet.cli.explain import alert_text, explanation_json
+from devnet.cli.table_options import (
+    as_json,
+    chosen_policy,
+    counting_rows,
+    echo_json,
+    echo_notes,
+    open_model,
+    policy_options,
+)
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("table")
+@policy_options
+@click.option(
+    "--show",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Show this many; all of them are counted.",
+)
+@click.option("--known", is_flag=True, help="Also show rows that TABLE itself labels as anomalies.")
+@as_json
+def alerts(
+    model: Path, table: str, show: int, known: bool, wants_json: bool, **policy: Any
+) -> None:
+    r"""Rank the rows of TABLE that are alerts, with reasons.
+
+    Which rows are alerts is a matter of choice, and needs no new fit: by default it is what the
+    model was given (see 'devnet inspect' and 'devnet policy').
+
+    \b
+    devnet alerts fraud.devnet payments.parquet --budget 10
+    devnet alerts fraud.devnet payments.parquet --false-alarm-rate 0.001
+    devnet alerts fraud.devnet payments.parquet --fdr 0.2 --json
+    """
+    from devnet.tables import find_alerts
+
+    opened = open_model(model)
+    chosen = chosen_policy(**policy) or opened.policy
+    with counting_rows(f"Scoring {table}") as on_rows:
+        found = find_alerts(
+            opened, table, policy=chosen, n_shown=show, known=known, on_rows=on_rows
+        )
+    notes = [*found.notes, *filter(None, [opened.policy_warning(chosen)])]
+    if wants_json:
+        shown = [explanation_json(one) for one in found.shown]
+        echo_json({**found._asdict(), "notes": notes, "shown": shown})
+        return
+    echo_notes(notes)
+    rule = f", scores above {found.threshold:.2f}" if found.n_alerts else ""
+    click.echo(f"{found.n_alerts:,} alerts in {found.n_rows:,} rows ({chosen.in_words()}{rule})")
+    for place, one in enumerate(found.shown, start=1):
+        click.echo(f"\n{alert_text(place, one)}")
+    if found.n_alerts > len(found.shown):
+        click.echo(f"\n... and {found.n_alerts - len(found.shown):,} more; see them with --show")

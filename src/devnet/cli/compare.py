@@ -1,0 +1,141 @@
+"""`devnet compare`: which method suits a table, measured on its own rows."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from devnet.cli.table_options import (
+    as_json,
+    counting_rows,
+    echo_json,
+    echo_notes,
+    training_options,
+)
+
+if TYPE_CHECKING:
+    from devnet.experiments.comparison import Comparison
+
+
+@click.command()
+@click.argument("table")
+@click.option("--label", required=True, metavar="COLUMN", help="The column that marks anomalies.")
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    metavar="NAME",
+    help="Compare only this method; repeat. Also yours: package.module:Estimator.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="How often the rows are split into three parts.",
+)
+@training_options
+@click.option("--report", type=click.Path(path_type=Path), help="Write a page about it, HTML.")
+@as_json
+def compare(
+    table: str,
+    label: str,
+    methods: tuple[str, ...],
+    repeats: int,
+    ignore: tuple[str, ...],
+    categorical: tuple[str, ...],
+    anomaly: str | None,
+    id_column: str | None,
+    seed: int,
+    report: Path | None,
+    wants_json: bool,
+) -> None:
+    r"""Measure on TABLE how well each method ranks labelled anomalies it has not seen.
+
+    Every method learns from two thirds of the rows and ranks the last third, in turn and several
+    times over. What comes out is a recommendation in plain words, for whichever method it is.
+
+    \b
+    devnet compare payments.parquet --label fraud
+    devnet compare payments.parquet --label fraud --method DevNet --method 'PU trees'
+    """
+    from devnet.experiments.comparison import compare_methods
+    from devnet.whole_file import check_target
+
+    if report is not None:
+        check_target(report)
+    ignore = (*ignore, *([id_column] if id_column else []))
+    with counting_rows(f"Reading {table}") as on_rows, _counting_fits() as on_fit:
+        found = compare_methods(
+            table,
+            label,
+            methods=methods,
+            n_repeats=repeats,
+            anomaly=anomaly,
+            ignore=ignore,
+            categorical=categorical,
+            random_state=seed,
+            on_rows=on_rows,
+            on_fit=on_fit,
+        )
+    if report is not None:
+        from devnet.report.comparison_page import make_comparison_page
+        from devnet.whole_file import write_whole
+
+        write_whole(report, make_comparison_page(found).encode())
+    if wants_json:
+        echo_json(_as_json(found))
+        return
+    echo_notes(f"{method} was left out: {error}" for method, error in found.failed.items())
+    _echo(found, report)
+
+
+def _echo(found: "Comparison", report: Path | None) -> None:
+    width = max(len(one.method) for one in found.methods)
+    click.echo(f"""\
+{found.table}: {found.n_labelled:,} labelled anomalies, {found.n_unlabelled:,} unlabelled rows, \
+{found.n_splits} splits
+
+{"":<{width}}  AUC-PR  95% interval    AUC-ROC  seconds a fit""")
+    for one in found.methods:
+        pr = one.auc_pr
+        click.echo(
+            f"{one.method:<{width}}   {pr.mean:.3f}  {pr.low:.3f} to {pr.high:.3f}    "
+            f"{one.auc_roc.mean:.3f}  {one.seconds:>13.1f}"
+        )
+    click.echo(f"{'chance':<{width}}   {found.chance:.3f}                    0.500")
+    click.echo(f"\n{found.advice}")
+    if report is not None:
+        click.echo(f"Report: {report}")
+
+
+def _as_json(found: "Comparison") -> dict[str, Any]:
+    methods = []
+    for one in found.methods:
+        facts = one._asdict()
+        del facts["precision"]
+        intervals = {name: facts[name]._asdict() for name in ("auc_pr", "auc_roc", "lead")}
+        methods.append({**facts, **intervals})
+    return {**found._asdict(), "methods": methods}
+
+
+@contextmanager
+def _counting_fits() -> Iterator[Callable[[int, int, str], None]]:
+    """A bar that counts fits on standard error, if that is a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield lambda done, total, method: None
+        return
+    from rich.progress import Progress
+
+    with Progress(console=console, transient=True) as bars:
+        task = bars.add_task("Fitting", total=None)
+
+        def update(done: int, total: int, method: str) -> None:
+            bars.update(task, completed=done, total=total, description=f"Fitting {method}")
+
+        yield update

@@ -1,0 +1,76 @@
+"""`devnet explain`: why a row has its score."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from devnet.cli.table_options import as_json, echo_json, open_model
+
+if TYPE_CHECKING:
+    from devnet.tables import Explanation
+
+LEAST_SHOWN = 0.005  # contributions below are summed up
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("table")
+@click.option(
+    "--row",
+    "rows",
+    type=int,
+    multiple=True,
+    required=True,
+    metavar="N",
+    help="Number of the row, counted from 0; repeat for several.",
+)
+@as_json
+def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) -> None:
+    r"""Say what each column of a row of TABLE adds to its score.
+
+    Contributions add up to the row's score minus that of a typical unlabelled row.
+
+    \b
+    devnet explain fraud.devnet payments.parquet --row 1207
+    devnet explain fraud.devnet payments.parquet --row 3 --row 8 --json
+    """
+    explained = open_model(model).explain(table, rows)
+    if wants_json:
+        echo_json([explanation_json(one) for one in explained])
+        return
+    for one in explained:
+        _echo(one)
+
+
+def explanation_json(one: "Explanation") -> dict[str, object]:
+    """An explanation as JSON values."""
+    return {**one._asdict(), "reasons": [reason._asdict() for reason in one.reasons]}
+
+
+def alert_text(place: int, one: "Explanation") -> str:
+    """An alert in a few lines."""
+    name = one.id if one.id == f"row {one.row}" else f"{one.id} (row {one.row})"
+    lines = [
+        f"{place:>4}  {name}  score {one.score:.2f}  p {one.p_value:.2g}",
+        *(f"      {reason.text}" for reason in one.reasons),
+        f"      most like {one.nearest}",
+    ]
+    return "\n".join(lines)
+
+
+def _echo(one: "Explanation") -> None:
+    name = f"Row {one.row}" if one.id == f"row {one.row}" else f"Row {one.row}, {one.id}"
+    click.echo(f"{name}: score {one.score:.2f}, p-value {one.p_value:.2g}")
+    for reason in one.reasons:
+        click.echo(f"  {reason.text}")
+    click.echo(f"  most like the labelled anomaly {one.nearest}\n")
+    shown = {name: part for name, part in one.contributions.items() if abs(part) >= LEAST_SHOWN}
+    rest = sum(one.contributions.values()) - sum(shown.values())
+    width = max([len("a typical row"), *map(len, shown)])
+    click.echo(f"  {'a typical row':<{width}}  {one.baseline_score:>7.2f}")
+    for column, part in shown.items():
+        click.echo(f"  {column:<{width}}  {part:>+7.2f}")
+    if abs(rest) >= LEAST_SHOWN:
+        click.echo(f"  {'all others':<{width}}  {rest:>+7.2f}")
+    click.echo(f"  {'score':<{width}}  {one.score:>7.2f}\n")

@@ -1,0 +1,109 @@
+"""`devnet fit`: learn from a raw table with few labels."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from devnet.cli.model_text import model_text
+from devnet.cli.table_options import (
+    as_json,
+    chosen_policy,
+    counting_rows,
+    echo_json,
+    policy_options,
+    training_options,
+)
+
+
+@click.command()
+@click.argument("table")
+@click.option("--label", required=True, metavar="COLUMN", help="The column that marks anomalies.")
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="MODEL",
+    help="File to write the model to.",
+)
+@click.option(
+    "--method",
+    default="deviation ensemble",
+    show_default=True,
+    metavar="NAME",
+    help="The detector; 'devnet compare' shows which one suits the table.",
+)
+@training_options
+@policy_options
+@click.option("--report", type=click.Path(path_type=Path), help="Write a page about the fit, HTML.")
+@as_json
+def fit(
+    table: str,
+    label: str,
+    output: Path,
+    method: str,
+    ignore: tuple[str, ...],
+    categorical: tuple[str, ...],
+    anomaly: str | None,
+    id_column: str | None,
+    seed: int,
+    report: Path | None,
+    wants_json: bool,
+    **policy: Any,
+) -> None:
+    r"""Learn from TABLE, in which a column marks a few anomalies.
+
+    TABLE is a CSV, Parquet, Arrow or svmlight file, a folder of Parquet files, or a glob in
+    quotes. Rows whose label is missing, or is the other of two values, are unlabelled: they need
+    not be normal. Dates, categories and missing values are taken as they are.
+
+    \b
+    devnet fit payments.parquet --label fraud --output fraud.devnet
+    devnet fit 'logs/*.csv' --label state --anomaly intrusion -o logs.devnet
+    devnet fit cases.csv --label sick --ignore ward --report cases.html -o cases.devnet
+    """
+    from devnet.tables import TableModel
+    from devnet.tables.description import describe_model
+    from devnet.tables.table_model import DEFAULT_POLICY
+    from devnet.whole_file import check_target
+
+    start = time.perf_counter()
+    for path in filter(None, (output, report)):
+        check_target(path)
+    model = TableModel(
+        method,
+        ignore=ignore,
+        categorical=categorical,
+        anomaly=anomaly,
+        id_column=id_column,
+        policy=chosen_policy(**policy) or DEFAULT_POLICY,
+        random_state=seed,
+    )
+    with counting_rows(f"Reading {table}") as on_rows:
+        model.fit(table, label, on_rows=on_rows)
+    model.save(output)
+    facts = describe_model(model)
+    seconds = time.perf_counter() - start
+    if report is not None:
+        _write_report(model, table, report)
+    if wants_json:
+        echo_json({"model": str(output), "seconds": seconds, **facts})
+        return
+    click.echo(f"Learned from {table} in {seconds:.1f} s.\n")
+    click.echo(model_text(facts))
+    click.echo(f"Model          {output}, {output.stat().st_size / 1e6:.1f} MB")
+    if report is not None:
+        click.echo(f"Report         {report}")
+    click.echo(f"\nNext: devnet alerts {output} {table} --budget 10")
+
+
+def _write_report(model: Any, table: str, path: Path) -> None:
+    from devnet.report.fit_facts import fit_facts
+    from devnet.report.fit_page import make_fit_page
+    from devnet.whole_file import write_whole
+
+    with counting_rows("Scoring for the report") as on_rows:
+        facts = fit_facts(model, table, on_rows=on_rows)
+    write_whole(path, make_fit_page(facts).encode())

@@ -1,0 +1,34 @@
+"""`devnet inspect`: what is in a model file."""
+
+from pathlib import Path
+
+import click
+
+from devnet.cli.model_text import columns_text, model_text
+from devnet.cli.table_options import as_json, echo_json, open_model
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@as_json
+def inspect(model: Path, wants_json: bool) -> None:
+    r"""Say what MODEL has learned, from which columns, and when it alerts.
+
+    \b
+    devnet inspect fraud.devnet
+    devnet inspect fraud.devnet --json
+    """
+    from devnet.model_file import read
+    from devnet.tables.description import describe_model
+
+    facts = describe_model(open_model(model))
+    versions = read(model)[0].get("versions", {})
+    if wants_json:
+        echo_json({"model": str(model), **facts, "versions": versions})
+        return
+    click.echo(model_text(facts))
+    click.echo("\nColumns, with their share in the scores of labelled anomalies:\n")
+    click.echo(columns_text(facts))
+    click.echo(
+        "\nWritten by " + ", ".join(f"{name} {version}" for name, version in versions.items())
+    )

@@ -1,0 +1,79 @@
+"""What a model of tables is, in words for a terminal."""
+
+import textwrap
+from typing import Any
+
+WIDTH = 88
+INDENT = 15  # where facts begin
+N_IMPORTANT = 5
+
+
+def model_text(facts: dict[str, Any]) -> str:
+    """The facts of `describe_model`, a line or two each."""
+    share, quality = facts.get("hidden_anomaly_share"), facts.get("expected_quality")
+    used, left_out = facts["columns"], facts["left_out"]
+    lines = [
+        _line("Method", facts["method"]),
+        _line(
+            "Rows",
+            f"{facts['rows']:,}, of which {facts['labelled_anomalies']:,} are labelled anomalies "
+            f"({facts['label']} = {facts['anomaly']})",
+        ),
+        _line("Columns", f"{len(used)} used" + (", left out:" if left_out else "")),
+        *(_line("", f"{name}: {why}") for name, why in left_out.items()),
+        _line("Matters most", _important(used)),
+    ]
+    if share:
+        lines.append(
+            _line(
+                "Hidden",
+                f"about {share['value']:.1%} of the unlabelled rows look like anomalies that "
+                f"nobody labelled ({share['low']:.1%} to {share['high']:.1%})",
+            )
+        )
+    if quality:
+        lines.append(
+            _line(
+                "Expect",
+                f"a ranking of AUC-PR {quality['auc_pr']:.2f} ({quality['low']:.2f} to "
+                f"{quality['high']:.2f}), judged by rows that scorers did not see",
+            )
+        )
+    lines.append(_line("Alerts", _alerts(facts)))
+    return "\n".join(lines)
+
+
+def columns_text(facts: dict[str, Any]) -> str:
+    """A line for each column that is used, the most important first."""
+    columns = sorted(facts["columns"], key=lambda column: -column["importance"])
+    width = min(30, max(len(column["name"]) for column in columns))
+    lines = []
+    for column in columns:
+        missing = f", {column['missing']:.1%} missing" if column["missing"] else ""
+        name, kind = column["name"][:30], column["kind"]
+        detail = f"{column['detail']}{missing}"
+        lines.append(f"{name:<{width}}  {column['importance']:>5.1%}  {kind:<10} {detail}")
+    return "\n".join(lines)
+
+
+def _important(columns: list[dict[str, Any]]) -> str:
+    order = sorted(columns, key=lambda column: -column["importance"])[:N_IMPORTANT]
+    return ", ".join(f"{c['name']} {c['importance']:.0%}" for c in order if c["importance"] > 0)
+
+
+def _alerts(facts: dict[str, Any]) -> str:
+    words: str = facts["policy"]["in_words"]
+    if facts["threshold"] is None:
+        return words
+    return f"{words}: scores above {facts['threshold']:.2f}"
+
+
+def _line(name: str, text: str) -> str:
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=f"{name:<{INDENT}}",
+        subsequent_indent=" " * INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

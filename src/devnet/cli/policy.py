@@ -1,0 +1,43 @@
+"""`devnet policy`: choose which rows are alerts, without fitting again."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from devnet.cli.table_options import (
+    as_json,
+    chosen_policy,
+    echo_json,
+    echo_notes,
+    open_model,
+    policy_options,
+)
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@policy_options
+@as_json
+def policy(model: Path, wants_json: bool, **options: Any) -> None:
+    r"""Store in MODEL which rows are alerts; nothing is fitted again.
+
+    \b
+    devnet policy fraud.devnet --budget 100
+    devnet policy fraud.devnet --cost 500 5
+    """
+    chosen = chosen_policy(**options)
+    if chosen is None:
+        raise click.UsageError(
+            "give one of --budget, --false-alarm-rate, --fdr, --confidence and --cost."
+        )
+    opened = open_model(model)
+    opened.policy = chosen
+    threshold = opened.fixed_threshold()
+    opened.save(model)
+    if wants_json:
+        echo_json({"model": str(model), "policy": chosen.in_words(), "threshold": threshold})
+        return
+    echo_notes(filter(None, [opened.policy_warning(chosen)]))
+    above = "" if threshold is None else f": scores above {threshold:.2f}"
+    click.echo(f"{model} alerts now on {chosen.in_words()}{above}.")

@@ -1,0 +1,68 @@
+"""`devnet score`: scores, p-values and alerts of a table, from file to file."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from devnet.cli.table_options import (
+    as_json,
+    chosen_policy,
+    counting_rows,
+    echo_json,
+    echo_notes,
+    open_model,
+    policy_options,
+)
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("table")
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Parquet, CSV or Arrow file to write, by its suffix.",
+)
+@click.option("--only-id", is_flag=True, help="Write the id column instead of all columns.")
+@policy_options
+@as_json
+def score(
+    model: Path, table: str, output: Path, only_id: bool, wants_json: bool, **policy: Any
+) -> None:
+    r"""Score the rows of TABLE by MODEL into a new file.
+
+    It has the table's columns and anomaly_score, p_value, nominal_p_value (where the method has
+    one) and is_alert. The table is read batch by batch and may be larger than memory. The file
+    appears when it is whole: stopped before, the command can simply be given again.
+
+    \b
+    devnet score fraud.devnet today.parquet --output scored.parquet
+    devnet score fraud.devnet today.csv --only-id --budget 100 -o scores.csv
+    """
+    from devnet.tables import score_table
+
+    start = time.perf_counter()
+    opened = open_model(model)
+    with counting_rows(f"Scoring {table}") as on_rows:
+        done = score_table(
+            opened,
+            table,
+            output,
+            only_id=only_id,
+            policy=chosen_policy(**policy),
+            on_rows=on_rows,
+        )
+    seconds = time.perf_counter() - start
+    if wants_json:
+        echo_json({"output": str(output), "seconds": seconds, **done._asdict()})
+        return
+    echo_notes(done.notes)
+    click.echo(
+        f"{output}: {done.n_rows:,} rows scored in {seconds:.1f} s, {done.n_alerts:,} alerts "
+        f"({done.policy})."
+    )

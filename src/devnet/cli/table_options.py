@@ -1,0 +1,169 @@
+"""What several verbs share: options for alert policies and JSON, and a bar that counts rows."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from devnet.alert_policies import AlertPolicy
+    from devnet.tables.table_model import TableModel
+
+Command = Callable[..., Any]
+
+as_json = click.option("--json", "wants_json", is_flag=True, help="Print JSON for other programs.")
+
+_POLICY_OPTIONS = (
+    click.option("--budget", type=int, metavar="N", help="Alert on the N highest rows."),
+    click.option(
+        "--false-alarm-rate",
+        type=float,
+        metavar="A",
+        help="Alert on rows that score as high as a share A of unlabelled rows, such as 0.01.",
+    ),
+    click.option(
+        "--fdr",
+        type=float,
+        metavar="Q",
+        help="Alert so that a share Q of the alerts is false on average, at most.",
+    ),
+    click.option(
+        "--confidence",
+        type=float,
+        metavar="P",
+        help="Alert above what normal rows stay below with probability P, such as 0.95.",
+    ),
+    click.option(
+        "--cost",
+        type=(float, float),
+        metavar="MISSED FALSE",
+        help="Alert so that missed anomalies and false alarms of these costs cost least.",
+    ),
+)
+
+
+_TRAINING_OPTIONS = (
+    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; repeat."),
+    click.option(
+        "--categorical",
+        multiple=True,
+        metavar="COLUMN",
+        help="Take a column of numbers or dates as categories; repeat.",
+    ),
+    click.option(
+        "--anomaly",
+        metavar="VALUE",
+        help="The label of anomalies.  [default: the larger number, the rarer text]",
+    ),
+    click.option(
+        "--id",
+        "id_column",
+        metavar="COLUMN",
+        help="The column that names rows.  [default: the first whose values all differ]",
+    ),
+    click.option("--seed", type=int, default=0, show_default=True, help="Of all random draws."),
+)
+
+
+def training_options(command: Command) -> Command:
+    """Options that say what the columns of a training table are."""
+    return _decorate(command, _TRAINING_OPTIONS)
+
+
+def policy_options(command: Command) -> Command:
+    """Options that choose which rows are alerts."""
+    return _decorate(command, _POLICY_OPTIONS)
+
+
+def chosen_policy(
+    *,
+    budget: int | None,
+    false_alarm_rate: float | None,
+    fdr: float | None,
+    confidence: float | None,
+    cost: tuple[float, float] | None,
+) -> "AlertPolicy | None":
+    """The policy that the options name; None where there is none of them."""
+    from devnet.alert_policies import (
+        Budget,
+        Confidence,
+        ExpectedCost,
+        FalseAlarmRate,
+        FalseDiscoveryRate,
+    )
+
+    made: dict[str, Callable[[Any], AlertPolicy]] = {
+        "--budget": Budget,
+        "--false-alarm-rate": FalseAlarmRate,
+        "--fdr": FalseDiscoveryRate,
+        "--confidence": Confidence,
+        "--cost": lambda costs: ExpectedCost(*costs),
+    }
+    values = (budget, false_alarm_rate, fdr, confidence, cost)
+    given = [(name, v) for name, v in zip(made, values, strict=True) if v is not None]
+    if len(given) > 1:
+        raise click.UsageError(
+            f"{given[0][0]} and {given[1][0]} exclude each other; give one of them."
+        )
+    return made[given[0][0]](given[0][1]) if given else None
+
+
+def _decorate(command: Command, options: tuple[Any, ...]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def open_model(path: Any) -> "TableModel":
+    """A model of raw tables, or a sentence."""
+    from devnet.saved_models import load
+    from devnet.tables.table_model import TableModel
+
+    model = load(path)
+    if not isinstance(model, TableModel):
+        raise click.UsageError(
+            f"{path} holds a {type(model).__name__} that was fitted on a matrix in Python, not a "
+            f"model of tables; use it with devnet.load({str(path)!r}), or fit one: devnet fit "
+            "TABLE --label COLUMN --output MODEL"
+        )
+    return model
+
+
+def echo_json(value: Any) -> None:
+    """Print JSON."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def echo_notes(notes: Iterable[str]) -> None:
+    """Print what is worth knowing, but no error, on standard error."""
+    for note in notes:
+        click.echo(f"Note: {note}", err=True)
+
+
+@contextmanager
+def counting_rows(what: str) -> Iterator[Callable[[int], None]]:
+    """A bar with rows and rows per second on standard error, if that is a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,} rows"),
+        TextColumn("{task.fields[speed]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bars:
+        task = bars.add_task(what, total=None, speed="")
+
+        def update(done: int) -> None:
+            speed = bars.tasks[task].speed
+            bars.update(task, completed=done, speed=f"{speed:,.0f} rows/s" if speed else "")
+
+        yield update

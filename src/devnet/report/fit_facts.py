@@ -1,0 +1,67 @@
+"""What a page says about a fit: a model of tables and the table that it learned from."""
+
+from typing import Any
+
+import numpy as np
+
+from devnet.alert_policies import FalseAlarmRate
+from devnet.model_file import package_versions
+from devnet.report.fit_page import Alert, FitFacts
+from devnet.tables.alerts import find_alerts
+from devnet.tables.description import column_importance, describe_model
+from devnet.tables.table_model import TableModel
+from devnet.tables.training_rows import OnRows
+
+N_ALERTS = 20
+ANY_HIGH_ROW = FalseAlarmRate(0.5)  # the highest are among these, however many alerts there are
+
+
+def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -> FitFacts:
+    """Facts for `make_fit_page`; the table is scored once, for its highest unlabelled rows."""
+    found = find_alerts(model, table, policy=ANY_HIGH_ROW, n_shown=N_ALERTS, on_rows=on_rows)
+    facts = describe_model(model)
+    unseen = model.calibration_.labelled
+    counts = model.calibration_.weight > 0
+    has_nominal = model.nominal_p_value(np.zeros(1)) is not None
+    threshold = model.fixed_threshold()
+    return FitFacts(
+        table=str(table),
+        method=model.method,
+        summary=_summary(facts),
+        unlabelled=model.calibration_.unlabelled[counts],
+        labelled=model.explainer_.labelled_scores() if unseen is None else unseen,
+        labelled_unseen=unseen is not None,
+        nominal=model.nominal_p_value if has_nominal else None,
+        threshold=float("nan") if threshold is None else threshold,
+        policy=model.policy.in_words(),
+        columns=model.encoder_.describe(),
+        importance=column_importance(model),
+        left_out=model.encoder_.left_out,
+        alerts=[
+            Alert(one.id, one.score, one.p_value, [r.text for r in one.reasons], one.nearest)
+            for one in found.shown
+        ],
+        parameters=facts["parameters"],
+        versions=package_versions(),
+        notes=found.notes,
+    )
+
+
+def _summary(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    lines = [
+        ("rows", f"{facts['rows']:,}"),
+        (
+            "labelled anomalies",
+            f"{facts['labelled_anomalies']:,} ({facts['label']} = {facts['anomaly']})",
+        ),
+        ("columns", f"{len(facts['columns'])} used, {len(facts['left_out'])} left out"),
+    ]
+    if share := facts.get("hidden_anomaly_share"):
+        lines.append(
+            (
+                "look like hidden anomalies",
+                f"{share['value']:.1%} of the unlabelled rows ({share['low']:.1%} to "
+                f"{share['high']:.1%})",
+            )
+        )
+    return lines

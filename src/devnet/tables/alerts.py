@@ -1,0 +1,66 @@
+"""Alerts: the highest rows of a table, ranked, with reasons."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from devnet.alert_policies import AlertPolicy
+from devnet.tables.explainer import Explanation
+from devnet.tables.reservoir import Reservoir
+from devnet.tables.table_model import TableModel
+from devnet.tables.training_rows import OnRows
+
+N_SHOWN = 20
+
+
+class Alerts(NamedTuple):
+    """What a policy raises in a table."""
+
+    n_rows: int  # that were looked at
+    n_alerts: int
+    threshold: float
+    shown: list[Explanation]  # the highest ones, the highest first
+    notes: list[str]  # what is odd about the table's columns
+
+
+def find_alerts(
+    model: TableModel,
+    table: Any,
+    *,
+    policy: AlertPolicy | None = None,
+    n_shown: int = N_SHOWN,
+    known: bool = False,
+    on_rows: OnRows | None = None,
+) -> Alerts:
+    """Find the rows of a table that are alerts, and explain the highest.
+
+    Parameters
+    ----------
+    model : TableModel
+    table : path, glob, frame, Arrow table or dict of columns
+    policy : AlertPolicy, optional
+        Instead of the model's.
+    n_shown : int, default=20
+        Alerts that are explained; all of them are counted.
+    known : bool, default=False
+        True also raises alerts for rows that the table's own label column says are anomalies.
+    on_rows : callable, optional
+        Is told the number of rows that are done.
+    """
+    source, notes = model.open(table)
+    threshold = model.threshold(source, policy, known=known, on_rows=on_rows)
+    columns = model.id_columns(source)
+    highest = Reservoir(n_shown)
+    n_rows = n_alerts = 0
+    for batch, number, scores in model.scored_batches(
+        source, columns, known=known, on_rows=on_rows
+    ):
+        places = np.flatnonzero(scores > threshold)
+        highest.add(batch.take(places), number[places], -scores[places])
+        n_rows, n_alerts = n_rows + len(scores), n_alerts + len(places)
+    shown: list[Explanation] = []
+    if n_alerts:
+        rows, numbers, key = highest.sample()
+        order = np.argsort(key, kind="stable")
+        shown = model.explain_rows(rows.take(order), numbers[order])
+    return Alerts(n_rows, n_alerts, threshold, shown, notes)

@@ -1,0 +1,57 @@
+"""Single rows of a table: by number, and what they are called."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from devnet.tables.sources import Source
+from devnet.tables.table_error import TableError
+
+IDENTIFIER = "identifier"  # how the encoder's reason for leaving out such a column begins
+
+
+def take_rows(source: Source, numbers: Sequence[int], columns: Sequence[str]) -> pa.Table:
+    """Rows of the given numbers, counted from 0, in the order of the numbers."""
+    wanted = np.unique(np.asarray(numbers, dtype=np.int64))
+    found, start = [], 0
+    for batch in source.batches(columns):
+        inside = wanted[(wanted >= start) & (wanted < start + len(batch))]
+        found.append(pa.Table.from_batches([batch]).take(inside - start))
+        start += len(batch)
+        if len(wanted) and start > wanted[-1] >= 0:
+            break
+    missing = [number for number in numbers if not 0 <= number < start]
+    if missing:
+        raise TableError(
+            f"there is no row {missing[0]:,}: {source.name} has {start:,} rows, numbered from 0 to "
+            f"{start - 1:,}."
+            if start
+            else f"there is no row {missing[0]:,}: {source.name} has no rows."
+        )
+    if not found:
+        return pa.schema([source.schema.field(name) for name in columns]).empty_table()
+    return pa.concat_tables(found).take(np.searchsorted(wanted, numbers))
+
+
+def choose_id_column(left_out: dict[str, str]) -> str | None:
+    """The first column that was left out because its values all differ."""
+    return next((name for name, why in left_out.items() if why.startswith(IDENTIFIER)), None)
+
+
+def row_ids(
+    rows: pa.Table | pa.RecordBatch, id_column: str | None, number: np.ndarray
+) -> list[str]:
+    """What rows are called: by the id column, else by their number."""
+    if id_column is None or id_column not in rows.schema.names:
+        return [f"row {n}" for n in number.tolist()]
+    values = rows[id_column].to_pylist()
+    return [
+        f"row {n}" if value is None else _text(value)
+        for value, n in zip(values, number.tolist(), strict=True)
+    ]
+
+
+def _text(value: object) -> str:
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if is_whole else str(value)  # type: ignore[call-overload]

@@ -1,0 +1,58 @@
+"""What is in a model of tables, as plain values for people, JSON and pages."""
+
+from typing import Any
+
+import numpy as np
+
+from devnet.alert_policies import policy_to_json
+from devnet.ensemble.deviation_ensemble import DeviationEnsemble
+from devnet.model_file import encode_parameters
+from devnet.tables.table_model import TableModel
+
+
+def describe_model(model: TableModel) -> dict[str, Any]:
+    """All that a fitted model can tell without a table, as JSON values."""
+    importance = column_importance(model)
+    facts = {
+        "method": model.method,
+        "parameters": encode_parameters(model.detector_.get_params(deep=False)),
+        "label": model.label_,
+        "anomaly": model.anomaly_,
+        "id_column": model.id_column,
+        "rows": model.n_rows_,
+        "labelled_anomalies": model.n_labelled_,
+        "matrix_columns": model.encoder_.n_columns,
+        "columns": [
+            {**column._asdict(), "importance": importance.get(column.name, 0.0)}
+            for column in model.encoder_.describe()
+        ],
+        "left_out": model.encoder_.left_out,
+        "policy": {**policy_to_json(model.policy), "in_words": model.policy.in_words()},
+        "threshold": model.fixed_threshold(),
+        "calibration_rows": len(model.calibration_.unlabelled),
+        "smallest_p_value": float(model.calibration_.ranks().p_value_of_rank[-1]),
+    }
+    return {**facts, **_expectations(model.detector_)}
+
+
+def column_importance(model: TableModel) -> dict[str, float]:
+    """Share of each input column in the scores of labelled anomalies; they add up to 1.
+
+    Columns of a sparse vector are counted together.
+    """
+    profiles = model.explainer_.profiles
+    size = np.asarray(abs(profiles).sum(axis=0)).ravel()
+    by_column = np.add.reduceat(size, model.encoder_.names.starts[:-1])
+    shares = (by_column / (by_column.sum() or 1.0)).tolist()
+    names = [column.name for column in model.encoder_.columns]
+    return dict(zip(names, shares, strict=True))
+
+
+def _expectations(detector: Any) -> dict[str, Any]:
+    """What only the ensemble knows."""
+    if not isinstance(detector, DeviationEnsemble):
+        return {}
+    return {
+        "hidden_anomaly_share": detector.hidden_anomaly_share_._asdict(),
+        "expected_quality": detector.expected_quality()._asdict(),
+    }

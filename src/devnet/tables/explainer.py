@@ -1,0 +1,170 @@
+"""Why rows of a table have their scores: contributions of its columns, in words."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from devnet.conformal_ranks import ConformalRanks
+from devnet.explanation import baseline_score, contributions, nearest, typical_row
+from devnet.model_file import edited, field, size_of, tensor
+from devnet.tables.encoder import TableEncoder
+
+N_REASONS = 3  # columns that a text names
+LEAST_SHARE = 0.05  # of the largest contribution, for a column to be a reason
+MAX_PROFILES = 1000  # labelled anomalies that others are compared with
+
+
+class Reason(NamedTuple):
+    """What one column adds to a score."""
+
+    column: str
+    contribution: float
+    text: str  # "amount 9,120 is far above typical 74: +3.1"
+
+
+class Explanation(NamedTuple):
+    """Why a row has its score."""
+
+    row: int  # its number in the table, counted from 0
+    id: str  # what the table calls it
+    score: float
+    p_value: float
+    baseline_score: float  # of a typical unlabelled row
+    contributions: dict[str, float]  # of all columns, the largest first; with the baseline's: score
+    reasons: list[Reason]  # what raises the score most
+    nearest: str  # the labelled anomaly with the most similar reasons
+
+
+class Explainer:
+    """Knows a typical row, and the reasons of labelled anomalies.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+    detector : FewLabelDetector
+    baseline : array of shape (n_columns,)
+        The typical unlabelled row, encoded.
+    profiles : csr_array of shape (n_labelled, n_input_columns)
+        Contributions to the scores of labelled anomalies.
+    ids : sequence of str
+        What these anomalies are called.
+    """
+
+    def __init__(
+        self,
+        encoder: TableEncoder,
+        detector: Any,
+        baseline: np.ndarray,
+        profiles: sp.csr_array,
+        ids: Sequence[str],
+    ) -> None:
+        self.encoder = encoder
+        self.detector = detector
+        self.baseline = baseline
+        self.profiles = profiles
+        self.ids = list(ids)
+
+    @classmethod
+    def learn(
+        cls, encoder: TableEncoder, detector: Any, unlabelled: Any, labelled: Any, ids: list[str]
+    ) -> Self:
+        """Look at encoded training rows."""
+        baseline = typical_row(detector, unlabelled).astype(np.float32)
+        without = cls(encoder, detector, baseline, sp.csr_array((0, len(encoder.names))), [])
+        profiles = sp.csr_array(without.contributions(labelled[:MAX_PROFILES]), dtype=np.float32)
+        return cls(encoder, detector, baseline, profiles, ids[:MAX_PROFILES])
+
+    def contributions(self, matrix: Any) -> Any:
+        """Encoded rows (n, d) -> contributions of the table's columns (n, c), dense or CSR."""
+        return contributions(self.detector, matrix, self.baseline, self.encoder.owner)
+
+    def explain(
+        self, rows: pa.Table, number: np.ndarray, ids: list[str], ranks: ConformalRanks
+    ) -> list[Explanation]:
+        """Explain raw rows, given their numbers and names, and what their p-values are ranks in."""
+        if not len(rows):
+            return []
+        matrix = self.encoder.encode(rows)
+        scores = self.detector.anomaly_score(matrix)
+        profiles = sp.csr_array(self.contributions(matrix))
+        parts = [self._by_column(profiles[[i]]) for i in range(len(rows))]
+        raw = rows.select(self.encoder.read_columns()).to_pylist()
+        typical = baseline_score(self.detector, self.baseline)
+        alike = [self.ids[place] for place in nearest(profiles, self.profiles)[0]]
+        return [
+            Explanation(
+                int(number[i]),
+                ids[i],
+                float(scores[i]),
+                float(p_value),
+                typical,
+                parts[i],
+                self._reasons(raw[i], parts[i]),
+                alike[i],
+            )
+            for i, p_value in enumerate(ranks.p_value(scores))
+        ]
+
+    def labelled_scores(self) -> np.ndarray:
+        """Scores of the labelled anomalies: that of a typical row and what their columns add."""
+        added = np.asarray(self.profiles.sum(axis=1)).ravel()
+        scores: np.ndarray = baseline_score(self.detector, self.baseline) + added
+        return scores
+
+    def _by_column(self, profile: sp.csr_array) -> dict[str, float]:
+        order = np.argsort(-profile.data, kind="stable")
+        names = [self.encoder.names[place] for place in profile.indices[order]]
+        return dict(zip(names, profile.data[order].tolist(), strict=True))
+
+    def _reasons(self, raw: dict[str, Any], parts: dict[str, float]) -> list[Reason]:
+        least = LEAST_SHARE * max(parts.values(), default=0.0)
+        highest = list(parts.items())[:N_REASONS]
+        return [
+            Reason(name, part, f"{self.encoder.phrase(raw, name)}: {part:+.2g}")
+            for name, part in highest
+            if part > least
+        ]
+
+    def to_tensors(self) -> dict[str, np.ndarray]:
+        """Named arrays of a model file."""
+        arrays = {
+            "profile_value": self.profiles.data.astype(np.float32),
+            "profile_column": self.profiles.indices.astype(np.int64),
+            "profile_start": self.profiles.indptr.astype(np.int64),
+        }
+        places = np.flatnonzero(self.baseline)
+        return {**arrays, "typical_column": places, "typical_value": self.baseline[places]}
+
+    @classmethod
+    def from_tensors(
+        cls,
+        encoder: TableEncoder,
+        detector: Any,
+        header: dict[str, Any],
+        tensors: dict[str, np.ndarray],
+    ) -> Self:
+        """Take over the arrays of a model file, all of them checked."""
+        ids = field(header, "labelled_ids", _is_texts)
+        n = size_of(tensors, "profile_value")
+        value = tensor(tensors, "profile_value", (n,))
+        column = tensor(tensors, "profile_column", (n,), "int64")
+        start = tensor(tensors, "profile_start", (len(ids) + 1,), "int64")
+        n_names = len(encoder.names)
+        is_valid = start[0] == 0 and start[-1] == n and (np.diff(start) >= 0).all()
+        if not is_valid or (n and not (column.min() >= 0 and column.max() < n_names)):
+            raise edited("the reasons of labelled anomalies", "they are of other columns")
+        profiles = sp.csr_array((value, column, start), shape=(len(ids), n_names))
+        n_typical = size_of(tensors, "typical_column")
+        places = tensor(tensors, "typical_column", (n_typical,), "int64")
+        if n_typical and not (places.min() >= 0 and places.max() < encoder.n_columns):
+            raise edited("the typical row", f"it has other than {encoder.n_columns} columns")
+        baseline = np.zeros(encoder.n_columns, np.float32)
+        baseline[places] = tensor(tensors, "typical_value", (n_typical,))
+        return cls(encoder, detector, baseline, profiles, ids)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)

@@ -1,0 +1,83 @@
+"""Scoring from file to file, batch by batch: a table of any length in the memory of a batch."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from devnet.alert_policies import AlertPolicy
+from devnet.tables.output import open_output
+from devnet.tables.table_error import TableError
+from devnet.tables.table_model import TableModel
+from devnet.tables.training_rows import OnRows
+
+
+class ScoredFile(NamedTuple):
+    """What was written."""
+
+    n_rows: int
+    n_alerts: int
+    threshold: float
+    policy: str  # which rows are alerts, in words
+    notes: list[str]  # what was odd about the table's columns
+
+
+def score_table(
+    model: TableModel,
+    table: Any,
+    output: str | Path,
+    *,
+    only_id: bool = False,
+    policy: AlertPolicy | None = None,
+    on_rows: OnRows | None = None,
+) -> ScoredFile:
+    """Write a table with its scores, p-values and alerts to a Parquet, CSV or Arrow file.
+
+    The file appears under its name only when it is whole. Policies that depend on the whole
+    table (a budget, a false discovery rate) take a pass of their own first.
+
+    Parameters
+    ----------
+    model : TableModel
+    table : path, glob, frame, Arrow table or dict of columns
+    output : str or path
+    only_id : bool, default=False
+        Leave out the table's columns but for the one that names rows.
+    policy : AlertPolicy, optional
+        Instead of the model's.
+    on_rows : callable, optional
+        Is told the number of rows that are done.
+    """
+    source, notes = model.open(table)
+    _refuse_overwriting(table, output)
+    kept = model.id_columns(source) if only_id else list(source.schema.names)
+    chosen = policy or model.policy
+    threshold = model.threshold(source, chosen, on_rows=on_rows)
+    added = pa.RecordBatch.from_pydict(model.columns_of(np.empty(0), threshold)).schema
+    _refuse_double_names(source.name, kept, added.names)
+    schema = pa.schema([*(source.schema.field(name) for name in kept), *added])
+    n_rows = n_alerts = 0
+    with open_output(output, schema) as write:
+        for scored in model.scored_batches(source, kept, on_rows=on_rows):
+            columns = model.columns_of(scored.scores, threshold)
+            arrays = [*(scored.batch[name] for name in kept), *map(pa.array, columns.values())]
+            write(pa.RecordBatch.from_arrays(arrays, schema=schema))
+            n_rows += len(scored.batch)
+            n_alerts += int(columns["is_alert"].sum())
+    return ScoredFile(n_rows, n_alerts, threshold, chosen.in_words(), notes)
+
+
+def _refuse_double_names(table: str, kept: list[str], added: list[str]) -> None:
+    double = [name for name in added if name in kept]
+    if double:
+        raise TableError(
+            f"{table} has a column {double[0]!r} already, was it scored before? Score the table "
+            "that it was made from, or leave the table's columns out with --only-id."
+        )
+
+
+def _refuse_overwriting(table: Any, output: str | Path) -> None:
+    is_path = isinstance(table, str | Path) and Path(table).exists()
+    if is_path and Path(output).exists() and Path(output).samefile(table):
+        raise TableError(f"the output {output} is the table itself; give another name.")

@@ -1,0 +1,296 @@
+"""TableModel: from a raw table with few labels to scores, alerts and reasons."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from devnet import model_file
+from devnet.alert_policies import AlertPolicy, FalseAlarmRate
+from devnet.calibration import Calibration, calibrate, nominal_p_value, prior_quantile
+from devnet.detector import FewLabelDetector
+from devnet.methods import find_method
+from devnet.seeds import as_generator, draw_seed
+from devnet.tables.chosen_rows import choose_id_column, row_ids, take_rows
+from devnet.tables.encoder import TableEncoder
+from devnet.tables.explainer import Explainer, Explanation
+from devnet.tables.label_column import label_text
+from devnet.tables.source import Source
+from devnet.tables.sources import open_table
+from devnet.tables.table_file import from_file, to_file
+from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
+
+RECOMMENDED = "deviation ensemble"
+DEFAULT_POLICY = FalseAlarmRate(0.01)
+
+
+class Scored(NamedTuple):
+    """A batch of a table and what its rows got."""
+
+    batch: pa.RecordBatch
+    number: np.ndarray  # (n,) of its rows in the table, counted from 0
+    scores: np.ndarray  # (n,)
+
+
+class TableModel:
+    """Learns from a raw table with a column of few labels, and scores raw tables.
+
+    Files and frames are read batch by batch, so tables may be larger than memory: one pass learns
+    how to encode the columns and keeps a uniform sample of the rows, which a detector learns from.
+
+    Parameters
+    ----------
+    method : str, default="deviation ensemble"
+        The detector: a name in `devnet.methods.METHODS`.
+    parameters : mapping, optional
+        Its parameters.
+    ignore : collection of str
+        Columns that are not used.
+    categorical : collection of str
+        Columns that are categories although they hold numbers or dates.
+    anomaly : str, optional
+        The label that marks anomalies. By default the larger of two numbers, the rarer of two
+        texts, or the only value beside missing ones.
+    id_column : str, optional
+        The column that names rows in alerts; it is not learned from. By default the first one
+        whose values all differ.
+    policy : AlertPolicy, default=FalseAlarmRate(0.01)
+        Which rows are alerts. It may be exchanged at any time, without fitting again.
+    random_state : int, numpy RandomState or Generator, optional
+
+    Attributes
+    ----------
+    encoder_ : TableEncoder
+    detector_ : FewLabelDetector
+    calibration_ : Calibration
+        Scores of rows by scorers that did not see them, which p-values are ranks among.
+    explainer_ : Explainer
+    label_, anomaly_ : str
+        The label column, and its value that marks anomalies.
+    n_rows_, n_labelled_ : int
+        Rows of the training table, and labelled anomalies among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from devnet.tables import TableModel
+    >>> amount = np.random.default_rng(0).lognormal(size=2000)
+    >>> shop = np.where(amount > 9, "casino", "grocer")
+    >>> fraud = [1 if value > 12 else None for value in amount]
+    >>> payments = {"amount": amount, "shop": shop, "fraud": fraud}
+    >>> model = TableModel(random_state=0).fit(payments, "fraud")
+    >>> model.predict({"amount": [1.0, 30.0], "shop": ["grocer", "casino"]}).tolist()
+    [0, 1]
+    """
+
+    encoder_: TableEncoder
+    detector_: FewLabelDetector
+    calibration_: Calibration
+    explainer_: Explainer
+    label_: str
+    anomaly_: str
+    n_rows_: int
+    n_labelled_: int
+
+    def __init__(
+        self,
+        method: str = RECOMMENDED,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        ignore: Collection[str] = (),
+        categorical: Collection[str] = (),
+        anomaly: str | None = None,
+        id_column: str | None = None,
+        policy: AlertPolicy = DEFAULT_POLICY,
+        random_state: Any = None,
+    ) -> None:
+        self.method = method
+        self.parameters = dict(parameters or {})
+        self.ignore = tuple(ignore)
+        self.categorical = tuple(categorical)
+        self.anomaly = anomaly
+        self.id_column = id_column
+        self.policy = policy
+        self.random_state = random_state
+
+    def fit(self, table: Any, label: str, *, on_rows: OnRows | None = None) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        table : path, glob, frame, Arrow table or dict of columns
+            See `devnet.tables.open_table`.
+        label : str
+            The column that marks labelled anomalies. All other rows are unlabelled.
+        on_rows : callable, optional
+            Is told the number of rows read so far.
+        """
+        generator = as_generator(self.random_state)
+        detector = find_method(self.method)(random_state=draw_seed(generator), **self.parameters)
+        source = open_table(table, types=dict.fromkeys(self.categorical, pa.string()))
+        rows = read_training_rows(
+            source,
+            label,
+            anomaly=self.anomaly,
+            ignore=self.ignore,
+            id_column=self.id_column,
+            categorical=self.categorical,
+            generator=generator,
+            on_rows=on_rows,
+        )
+        self._learn(rows, detector, generator)
+        return self
+
+    def _learn(self, rows: TrainingRows, detector: Any, generator: np.random.Generator) -> None:
+        encoder = TableEncoder.learn(rows.summary, rows.unlabelled.rows)
+        unlabelled, labelled = (
+            encoder.encode(sample.rows) for sample in (rows.unlabelled, rows.labelled)
+        )
+        matrix = _stack(unlabelled, labelled)
+        y = np.arange(matrix.shape[0]) >= unlabelled.shape[0]
+        self.calibration_ = calibrate(detector, matrix, y, random_state=draw_seed(generator))
+        self.detector_, self.encoder_ = detector, encoder
+        self.id_column = self.id_column or choose_id_column(encoder.left_out)
+        ids = row_ids(rows.labelled.rows, self.id_column, rows.labelled.number)
+        self.explainer_ = Explainer.learn(encoder, detector, unlabelled, labelled, ids)
+        self.label_, self.anomaly_ = rows.label, rows.anomaly
+        self.n_rows_, self.n_labelled_ = rows.n_rows, rows.n_labelled
+
+    def open(self, table: Any) -> tuple[Source, list[str]]:
+        """A table to score, looked at, and what is odd about its columns in words."""
+        source = open_table(table, types=self.encoder_.csv_types())
+        return source, self.encoder_.check(source.schema, source.name)
+
+    def scored_batches(
+        self,
+        source: Source,
+        columns: Collection[str] = (),
+        *,
+        known: bool = True,
+        on_rows: OnRows | None = None,
+    ) -> Iterator[Scored]:
+        """Score an opened table batch by batch.
+
+        Parameters
+        ----------
+        source : Source
+        columns : collection of str
+            Columns that batches should have besides those that are needed.
+        known : bool, default=True
+            False leaves out rows that the table's own label column says are anomalies.
+        on_rows : callable, optional
+            Is told the number of rows that are done.
+        """
+        label = self.label_ if not known and self.label_ in source.schema.names else None
+        needed = [*self.encoder_.read_columns(), *columns, *([label] if label else [])]
+        done = 0
+        for batch in source.batches(list(dict.fromkeys(needed))):
+            number = done + np.arange(len(batch))
+            done += len(batch)
+            if label is not None:
+                is_known = pc.equal(label_text(batch[label]), self.anomaly_).fill_null(False)
+                places = np.flatnonzero(~is_known.to_numpy(zero_copy_only=False))
+                batch, number = batch.take(places), number[places]
+            scores = self.detector_.anomaly_score(self.encoder_.encode(batch))
+            yield Scored(batch, number, scores)
+            if on_rows is not None:
+                on_rows(done)
+
+    def threshold(
+        self,
+        source: Source,
+        policy: AlertPolicy | None = None,
+        *,
+        known: bool = True,
+        on_rows: OnRows | None = None,
+    ) -> float:
+        """The score above which rows of an opened table are alerts.
+
+        Budgets and false discovery rates depend on the whole table: it is scored once for them.
+        """
+        policy = policy or self.policy
+        scored = self.scored_batches(source, known=known, on_rows=on_rows)
+        scores = (one.scores for one in scored)
+        return policy.threshold(self.calibration_, scores, prior_quantile(self.detector_))
+
+    def fixed_threshold(self) -> float | None:
+        """The score that alerts exceed, where it is the same for every table."""
+        if self.policy.needs_scores:
+            return None
+        threshold = self.policy.threshold(self.calibration_, (), prior_quantile(self.detector_))
+        return threshold if np.isfinite(threshold) else None
+
+    def policy_warning(self, policy: AlertPolicy) -> str | None:
+        """A sentence, where a policy can never raise an alert."""
+        return policy.warning(self.calibration_, prior_quantile(self.detector_))
+
+    def p_value(self, scores: np.ndarray) -> np.ndarray:
+        """Calibrated p-values of scores: ranks among unlabelled rows that were not learned from."""
+        return self.calibration_.ranks().p_value(scores)
+
+    def nominal_p_value(self, scores: np.ndarray) -> np.ndarray | None:
+        """P-values as the prior has them; None for detectors whose scores have no scale."""
+        return nominal_p_value(self.detector_, scores)
+
+    def score(self, table: Any) -> pa.Table:
+        """Scores, p-values and alerts of a table that fits into memory, a row each.
+
+        `devnet.tables.score_table` writes them from file to file.
+        """
+        source, _ = self.open(table)
+        scores = np.concatenate([np.empty(0), *(s.scores for s in self.scored_batches(source))])
+        threshold = self.policy.threshold(
+            self.calibration_, [scores], prior_quantile(self.detector_)
+        )
+        return pa.table(self.columns_of(scores, threshold))
+
+    def columns_of(self, scores: np.ndarray, threshold: float) -> dict[str, np.ndarray]:
+        """What `score` says of rows with these scores, by column."""
+        columns = {"anomaly_score": scores, "p_value": self.p_value(scores)}
+        nominal = self.nominal_p_value(scores)
+        if nominal is not None:
+            columns["nominal_p_value"] = nominal
+        return {**columns, "is_alert": scores > threshold}
+
+    def predict(self, table: Any) -> np.ndarray:
+        """1 for rows that are alerts by `policy`, 0 for others."""
+        alerts: np.ndarray = self.score(table)["is_alert"].to_numpy().astype(int)
+        return alerts
+
+    def explain(self, table: Any, rows: Sequence[int]) -> list[Explanation]:
+        """Why some rows have their scores, given their numbers, counted from 0."""
+        source, _ = self.open(table)
+        columns = [*self.encoder_.read_columns(), *self.id_columns(source)]
+        return self.explain_rows(take_rows(source, rows, columns), np.asarray(rows))
+
+    def explain_rows(self, rows: pa.Table, number: np.ndarray) -> list[Explanation]:
+        """Why raw rows have their scores, given their numbers in the table."""
+        ids = row_ids(rows, self.id_column, number)
+        return self.explainer_.explain(rows, number, ids, self.calibration_.ranks())
+
+    def id_columns(self, source: Source) -> list[str]:
+        """The column that names rows, where an opened table has it."""
+        return [name for name in source.schema.names if name == self.id_column]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to one file without pickle; read it with `devnet.load`."""
+        header, tensors = to_file(self)
+        model_file.write(path, header, tensors)
+
+    @classmethod
+    def restore(cls, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
+        """Take over what a model file holds, all of it checked."""
+        model = cls()
+        from_file(model, header, tensors)
+        return model
+
+
+def _stack(unlabelled: Any, labelled: Any) -> Any:
+    """Two encoded parts of a table as one matrix."""
+    if sp.issparse(unlabelled):
+        return sp.vstack([unlabelled, labelled], format="csr")
+    return np.concatenate([unlabelled, labelled])

@@ -1,0 +1,147 @@
+"""One pass over a training table: what its columns are like, and the rows to learn from.
+
+A fit draws a limited number of rows however long the table is, so a uniform sample of as many
+unlabelled rows is all that has to stay in memory.
+"""
+
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from devnet.tables.encoder import TableSummary
+from devnet.tables.label_column import find_anomaly_value, label_text, plain_label
+from devnet.tables.reservoir import Reservoir, Sample, smallest
+from devnet.tables.source import Source
+from devnet.tables.table_error import TableError
+
+KEPT_ROWS = 1 << 18  # more than the 256,000 that the paper's training draws
+KEPT_VALUES = 1 << 26  # in them, where a table has very many columns
+MIN_KEPT_ROWS = 20_000
+MAX_LABEL_VALUES = 100  # different labels that are counted
+
+OnRows = Callable[[int], None]
+"""Called with the number of rows that are done, after each batch."""
+
+
+class TrainingRows(NamedTuple):
+    """What is learned from."""
+
+    summary: TableSummary  # of all rows
+    unlabelled: Sample
+    labelled: Sample
+    n_rows: int
+    n_labelled: int
+    label: str  # name of the column
+    anomaly: str  # its value that marks anomalies, as text
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row of the table is here."""
+        return len(self.unlabelled.key) + len(self.labelled.key) == self.n_rows
+
+
+def read_training_rows(
+    source: Source,
+    label: str,
+    *,
+    anomaly: str | None = None,
+    ignore: Collection[str] = (),
+    categorical: Collection[str] = (),
+    id_column: str | None = None,
+    generator: np.random.Generator,
+    on_rows: OnRows | None = None,
+) -> TrainingRows:
+    """Read a table once.
+
+    Parameters
+    ----------
+    source : Source
+    label : str
+        The column of labels.
+    anomaly : str, optional
+        Its value that marks anomalies, if it is not the obvious one.
+    ignore, categorical : collections of str
+        Columns that are not read, and that are categories whatever their type.
+    id_column : str, optional
+        A column that names rows; it is read, but not learned from.
+    generator : numpy Generator
+        Draws which rows are kept.
+    on_rows : callable, optional
+        Is told the number of rows read so far.
+    """
+    unused = {*ignore, *([id_column] if id_column else [])}
+    summary = TableSummary(source.schema, label=label, ignore=unused, categorical=categorical)
+    size = min(KEPT_ROWS, max(KEPT_VALUES // len(source.schema), MIN_KEPT_ROWS))
+    strata = _Strata(label, anomaly and plain_label(anomaly), size, generator)
+    columns = [name for name in source.schema.names if name not in ignore]
+    for batch in source.batches(columns):
+        summary.add(batch)
+        strata.add(batch)
+        if on_rows is not None:
+            on_rows(strata.n_rows)
+    if strata.n_rows == 0:
+        raise TableError(
+            f"{source.name} has no rows, only the columns {', '.join(source.schema.names[:5])}; "
+            "give a table with rows to learn from."
+        )
+    value = find_anomaly_value(label, strata.counts, strata.n_missing, anomaly)
+    unlabelled = [reservoir.sample() for key, reservoir in strata.kept.items() if key != value]
+    return TrainingRows(
+        summary,
+        smallest(unlabelled, size),
+        strata.kept[value].sample(),
+        strata.n_rows,
+        strata.counts[value],
+        label,
+        value,
+    )
+
+
+class _Strata:
+    """A reservoir for each label: which of two marks anomalies is only known at the end."""
+
+    def __init__(
+        self,
+        label: str,
+        anomaly: str | None,
+        size: int,
+        generator: np.random.Generator,
+    ) -> None:
+        self.kept: dict[str | None, Reservoir] = {}
+        self.counts: dict[str, int] = {}
+        self.n_missing = 0
+        self.n_rows = 0
+        self._label = label
+        self._anomaly = anomaly
+        self._size = size
+        self._generator = generator
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Count labels and keep rows."""
+        codes = pc.dictionary_encode(label_text(batch[self._label]), null_encoding="encode")
+        values = codes.dictionary.to_pylist()
+        code = codes.indices.to_numpy()
+        self._count(values, np.bincount(code, minlength=len(values)))
+        number = self.n_rows + np.arange(len(batch))
+        key = self._generator.random(len(batch))
+        self.n_rows += len(batch)
+        strata = [value if self._anomaly in (None, value) else None for value in values]
+        for stratum in dict.fromkeys(strata):
+            places = np.flatnonzero([one == stratum for one in strata])
+            rows = np.flatnonzero(np.isin(code, places))
+            part = batch if len(rows) == len(batch) else batch.take(rows)
+            if stratum not in self.kept:
+                self.kept[stratum] = Reservoir(self._size)
+            self.kept[stratum].add(part, number[rows], key[rows])
+
+    def _count(self, values: list[str | None], counts: np.ndarray) -> None:
+        for value, count in zip(values, counts.tolist(), strict=True):
+            if value is None:
+                self.n_missing += count
+            elif value == self._anomaly or len({*self.counts, value}) <= MAX_LABEL_VALUES:
+                self.counts[value] = self.counts.get(value, 0) + count
+        if self._anomaly is None and len(self.counts) > 2:  # hopeless, however many rows follow
+            find_anomaly_value(self._label, self.counts, self.n_missing)

@@ -1,0 +1,71 @@
+"""Which value of a label column marks anomalies."""
+
+import datetime
+
+import pyarrow as pa
+import pytest
+
+from devnet.tables.label_column import find_anomaly_value, label_text
+from devnet.tables.table_error import TableError
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 0, None], ["1", "0", None]),
+        ([1.0, float("nan"), None, 0.5], ["1", None, None, "0.5"]),
+        ([True, False, None], ["true", "false", None]),
+        (["fraud", " fraud ", "", "  ", None], ["fraud", "fraud", None, None, None]),
+        ([datetime.date(2026, 1, 2), None], ["2026-01-02", None]),
+        ([1e300, float("inf")], ["1e+300", "inf"]),
+        ([None, None], [None, None]),
+    ],
+)
+def test_labels_are_read_as_text(values, expected):
+    assert label_text(pa.array(values)).to_pylist() == expected
+
+
+def test_labels_may_be_a_dictionary():
+    assert label_text(pa.array(["a", None]).dictionary_encode()).to_pylist() == ["a", None]
+
+
+def test_nested_labels_are_refused():
+    with pytest.raises(TableError, match="list.*Name another column with --label"):
+        label_text(pa.array([[1], [2]]))
+
+
+@pytest.mark.parametrize(
+    ("counts", "n_missing", "anomaly", "expected"),
+    [
+        ({"0": 90, "1": 10}, 0, None, "1"),
+        ({"0": 10, "1": 90}, 0, None, "1"),
+        ({"-1": 90, "1": 10}, 0, None, "1"),
+        ({"10": 5, "9": 5}, 0, None, "10"),
+        ({"true": 3, "false": 90}, 0, None, "true"),
+        ({"ok": 90, "fraud": 10}, 0, None, "fraud"),
+        ({"fraud": 10}, 90, None, "fraud"),
+        ({"1": 10}, 90, None, "1"),
+        ({"1": 5, "2": 5, "3": 90}, 0, "2", "2"),
+        ({"1": 5, "2": 5, "3": 90}, 0, "2.0", "2"),
+        ({"0": 5, "1": 90}, 5, "0", "0"),
+    ],
+)
+def test_the_value_of_anomalies_is_found(counts, n_missing, anomaly, expected):
+    assert find_anomaly_value("fraud", counts, n_missing, anomaly) == expected
+
+
+@pytest.mark.parametrize(
+    ("counts", "n_missing", "anomaly", "sentence"),
+    [
+        ({}, 100, None, "is empty in all 100 rows"),
+        ({"0": 100}, 0, None, "every label in 'state' is '0': no labelled anomaly"),
+        ({"0": 10}, 90, None, "every label in 'state' is '0'"),
+        ({"1": 100}, 0, None, "every label in 'state' is '1'"),
+        ({"a": 3, "b": 4, "c": 90}, 0, None, "--label state --anomaly a"),
+        ({"a": 3, "b": 4}, 0, "c", "no row has the value 'c' .* 'a', 'b'"),
+        ({"a": 3}, 0, "a", "all 3 rows have the label 'a'"),
+    ],
+)
+def test_bad_labels_get_a_sentence(counts, n_missing, anomaly, sentence):
+    with pytest.raises(TableError, match=sentence):
+        find_anomaly_value("state", counts, n_missing, anomaly)
