@@ -137,6 +137,21 @@ def _significance_figures(cells: Cells) -> list[Figure]:
     ]
 
 
+def _calibration_figures(cells: Cells) -> list[Figure]:
+    """Each set a line: the share of normal rows below 1%, calibrated and nominal."""
+    panels = []
+    for settings in cells.experiment.settings:
+        series = [
+            Series(f"{method}, {what}", _by_dataset(cells, method, settings, what))
+            for method in cells.methods
+            for what in ("calibrated", "nominal")
+        ]
+        title = f"{settings['contamination']:.0%} hidden anomalies"
+        panels.append(Panel(title, series, "share", categories=tuple(cells.datasets)))
+    caption = "1% is the promise. Lines are 95% intervals of the mean."
+    return [Figure("Normal test rows with a p-value of at most 1%", panels, caption)]
+
+
 def _expectation_figures(cells: Cells) -> list[Figure]:
     """Each set a line: what was expected with its interval, and what came."""
     (settings,) = cells.experiment.settings
@@ -193,6 +208,7 @@ def _runtime_figures(cells: Cells) -> list[Figure]:
 BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
     "ranking": _ranking_figures,
     "significance": _significance_figures,
+    "calibration": _calibration_figures,
     "expectation": _expectation_figures,
     "unknown anomalies": _unknown_figures,
     "runtime": _runtime_figures,

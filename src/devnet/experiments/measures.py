@@ -5,13 +5,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 from sklearn.cluster import KMeans
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from devnet.calibration import calibrate, nominal_p_value
 from devnet.datasets import Dataset
 from devnet.experiments.protocol import Task, make_task
 
 LEVELS = (0.8, 0.9, 0.95, 0.975, 0.99, 0.999)  # of confidence
+LEVEL, BAND = 0.01, (0.025, 0.975)  # of p-values that are calibrated
 KINDS = ("all", "all but one")
 
 
@@ -69,6 +72,50 @@ def significance(
         is_beyond = p_values < 1 - level
         metrics[f"normal beyond {level}"] = float(is_beyond[~task.is_anomaly].mean())
         metrics[f"anomalies beyond {level}"] = float(is_beyond[task.is_anomaly].mean())
+    return Outcome(metrics, seconds)
+
+
+def calibration(
+    detector: Any,
+    dataset: Dataset,
+    seed: int,
+    *,
+    n_labelled: int = 30,
+    contamination: float = 0.02,
+) -> Outcome:
+    """Share of normal test rows whose p-value is at most 1%, calibrated and nominal.
+
+    It varies for two reasons: there are so many test rows, and so many rows that were ranked
+    among. The band holds 95% of what exact p-values would give; the narrower binomial one counts
+    the test rows alone.
+    """
+    task = make_task(
+        dataset.rows,
+        dataset.is_anomaly,
+        seed=seed,
+        n_labelled=n_labelled,
+        contamination=contamination,
+    )
+    start = time.perf_counter()
+    found = calibrate(detector, task.train, task.y, random_state=seed)
+    fitted = time.perf_counter()
+    scores = detector.anomaly_score(task.test)[~task.is_anomaly]
+    seconds = {"fit": fitted - start, "score": time.perf_counter() - fitted}
+    share = float((found.ranks().p_value(scores) <= LEVEL).mean())
+    n_rare = int(LEVEL * (len(found.unlabelled) + 1))  # ranks whose p-value is at most the level
+    expected = stats.betabinom(len(scores), n_rare, len(found.unlabelled) + 1 - n_rare)
+    low, high = (float(expected.ppf(end) / len(scores)) for end in BAND)
+    alone = [stats.binom(len(scores), LEVEL).ppf(end) / len(scores) for end in BAND]
+    nominal = nominal_p_value(detector, scores)
+    metrics = {
+        "calibrated": share,
+        "low": low,
+        "high": high,
+        "within": float(low <= share <= high),
+        "within the binomial band": float(alone[0] <= share <= alone[1]),
+    }
+    if nominal is not None:
+        metrics["nominal"] = float((nominal <= LEVEL).mean())
     return Outcome(metrics, seconds)
 
 
@@ -177,6 +224,7 @@ def runtime(
 MEASURES: dict[str, Callable[..., Outcome]] = {
     "ranking": ranking,
     "significance": significance,
+    "calibration": calibration,
     "expectation": expectation,
     "unknown anomalies": unknown_anomalies,
     "runtime": runtime,

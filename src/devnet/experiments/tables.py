@@ -68,6 +68,29 @@ def _significance_tables(cells: Cells) -> list[Table]:
     return made
 
 
+def _calibration_tables(cells: Cells) -> list[Table]:
+    header = ["Data", "calibrated", "95% band", "runs within", "binomial band alone", "nominal"]
+    made = []
+    for settings in cells.experiment.settings:
+        rows = []
+        for dataset in cells.datasets:
+            for method in cells.methods:
+                found = {
+                    name: cells.values(dataset, method, settings, name)
+                    for name in ("calibrated", "low", "high", "within", "within the binomial band")
+                }
+                share, low, high = (np.mean(found[name]) for name in ("calibrated", "low", "high"))
+                within = [f"{sum(v):.0f} of {len(v)}" for v in list(found.values())[3:]]
+                nominal = cells.mean(dataset, method, settings, "nominal")
+                texts = [f"{share:.2%}", f"{low:.2%} to {high:.2%}", *within, f"{nominal:.2%}"]
+                rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
+        hidden = f"{settings['contamination']:.0%} hidden anomalies"
+        made.append(
+            Table(f"Normal test rows with a p-value of at most 1%, {hidden}", header, rows, [])
+        )
+    return made
+
+
 def _expectation_tables(cells: Cells) -> list[Table]:
     (settings,) = cells.experiment.settings
     titles = {
@@ -150,6 +173,7 @@ def _runtime_tables(cells: Cells) -> list[Table]:
 BUILDERS: dict[str, Callable[[Cells], list[Table]]] = {
     "ranking": _ranking_tables,
     "significance": _significance_tables,
+    "calibration": _calibration_tables,
     "expectation": _expectation_tables,
     "unknown anomalies": _unknown_tables,
     "runtime": _runtime_tables,
