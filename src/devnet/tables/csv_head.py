@@ -1,6 +1,7 @@
 """The first lines of a text table: that it is one, and what separates its columns."""
 
 import re
+from shlex import quote
 from typing import Any
 
 from devnet.tables.table_error import TableError
@@ -35,21 +36,21 @@ def not_utf8(name: str, where: str) -> TableError:
     """The sentence about text in another encoding."""
     return TableError(
         f"{name} holds text that is not UTF-8 {where}; convert the file first: "
-        f"iconv -f latin1 -t utf8 {name} > NEW"
+        f"iconv -f latin1 -t utf8 {quote(name)} > NEW"
     )
 
 
 def line_of(stream: Any, row: int) -> str:
     """Which line of a stream is its so-manieth row, if no quoted text before it spans lines."""
-    rest, line = b"", 0
+    rest, line, left = b"", 0, row
     while chunk := stream.read(1 << 20):
         *lines, rest = (rest + chunk).split(b"\n")
         for content in lines:
             if b'"' in content and line:
                 return f"row {row} (the header is row 1)"
             line += 1
-            row -= content not in (b"", b"\r")
-            if not row:
+            left -= content not in (b"", b"\r")
+            if not left:
                 return f"line {line}"
     return f"line {line + 1}"
 
@@ -57,13 +58,13 @@ def line_of(stream: Any, row: int) -> str:
 def _check_text(head: bytes, name: str) -> None:
     for start, what in _BINARY.items():
         if head.startswith(start):
-            raise TableError(f"{name} is {what.replace('FILE', name)}.")
+            raise TableError(f"{name} is {what.replace('FILE', quote(name))}")
     place = head.find(b"\0")
     if place >= 0:
         line = head.count(b"\n", 0, place) + 1
         raise TableError(
             f"{name} is no text: line {line} has a NUL byte. If it is a table, remove it: "
-            f"tr -d '\\000' < {name} > NEW"
+            f"tr -d '\\000' < {quote(name)} > NEW"
         )
     header = head.lstrip(b"\r\n").split(b"\n", 1)[0]
     try:
@@ -90,6 +91,6 @@ def _check_single(lines: list[str], name: str) -> None:
         if mark in lines[0] and _as_often(lines, mark) == len(lines):
             raise TableError(
                 f"{name} has the single column {lines[0][:60]!r}, as if {mark!r} separated its "
-                f"columns; separate them by a comma: tr {mark!r} ',' < {name} > NEW. If it is one "
-                "column, put its name in quotes."
+                f"columns; separate them by a comma: tr {mark!r} ',' < {quote(name)} > NEW. If it "
+                "is one column, put its name in quotes."
             )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any, final
 
 import pyarrow as pa
@@ -51,7 +52,7 @@ class CsvSource(Source):
         with reading(name):
             with open_bytes(path) as stream:
                 head = stream.read(BLOCK_SIZES[0])
-            self._whole = head if len(head) < BLOCK_SIZES[0] else None
+                self._whole = None if stream.read(1) else head
             self._delimiter = delimiter_of(head, name)
             found, first = self._inferred()
             self.schema = pa.schema(
@@ -75,14 +76,20 @@ class CsvSource(Source):
         raise AssertionError("the last size returns or raises")
 
     def _open(self, block_size: int, columns: list[str], use_threads: bool = True) -> Any:
-        """A reader of these columns; of all, with inferred types, where none are given."""
+        """A reader of these columns; of all, with inferred types, where none are given.
+
+        The last column of the file is always read, at least as bytes: `_check_end` looks at it.
+        """
+        types = {name: self.schema.field(name).type for name in columns}
+        if columns:
+            types.setdefault(self.schema.names[-1], pa.binary())
         return csv.open_csv(
             self._stream(),
             read_options=csv.ReadOptions(use_threads=use_threads, block_size=block_size),
             parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
-                column_types={name: self.schema.field(name).type for name in columns},
-                include_columns=columns or None,
+                column_types=types,
+                include_columns=list(types) or None,
                 null_values=MISSING,
                 strings_can_be_null=True,
                 timestamp_parsers=DATES,
@@ -96,8 +103,8 @@ class CsvSource(Source):
 
     def _pieces(self, columns: list[str]) -> Batches:
         """Batches of the first block size that all rows fit into."""
-        columns = columns or self.schema.names[:1]
-        n_done = 0
+        columns = columns or self.schema.names[-1:]
+        n_done, batch = 0, None
         for size in BLOCK_SIZES:
             n_read = 0
             try:
@@ -106,10 +113,29 @@ class CsvSource(Source):
                     if n_read > n_done:
                         yield batch.slice(max(0, batch.num_rows - (n_read - n_done)))
                         n_done = n_read
+                self._check_end(batch)
                 return
             except pa.ArrowInvalid as error:
                 if not _is_too_long(error) or size == BLOCK_SIZES[-1]:
                     raise self._sentence(error, columns, size) from None
+
+    def _check_end(self, last: pa.RecordBatch | None) -> None:
+        """Refuse a last value that took in the rest of the file, as its quote never closes."""
+        if last is None or not last.num_rows:
+            return
+        value = last.column(self.schema.names[-1])[-1].as_py()
+        text = value.encode() if isinstance(value, str) else value
+        n_lines = text.count(b"\n") if isinstance(text, bytes) else 0
+        if not n_lines:
+            return
+        with self._stream() as stream:
+            n_quotes = sum(chunk.count(b'"') for chunk in iter(lambda: stream.read(1 << 20), b""))
+        if n_quotes % 2:
+            raise TableError(
+                f'{self.name} has a quote (") that never closes, so its last {n_lines:,} lines '
+                "are one value, which starts with "
+                f"{text[:40].decode(errors='replace')!r}; close the quote or remove it."
+            )
 
     def _blocks(self, columns: list[str], size: int) -> Batches:
         with self._open(size, columns) as reader:
@@ -122,8 +148,8 @@ class CsvSource(Source):
             return self._unfit(int(match[1]), match[2], match[3])
         if match := _RAGGED.search(text):
             return TableError(
-                f"{self.name} has {match[3]} columns in {self._line(match[1])}, but {match[2]} "
-                f"names in its header: {match[4][:80]!r}. Correct the line; text with "
+                f"{self.name} has {match[3]} values for {match[2]} columns in "
+                f"{self._line(match[1])}: {match[4][:80]!r}. Correct it; text with "
                 f"{self._delimiter!r} in it must be in quotes."
             )
         if _is_too_long(error):
@@ -150,7 +176,8 @@ class CsvSource(Source):
         return TableError(
             f"{self.name} holds {value[:80] or 'a value'} in {self._line(row)} of the column "
             f"{column!r}, which is read as {kind}. Correct the value, read the column as text "
-            f"with --categorical {column}, or leave it out with --ignore {column}."
+            f"with --categorical {quote(column)}, or leave it out with --ignore "
+            f"{quote(column)}."
         )
 
     def _line(self, row: str | None) -> str:

@@ -40,7 +40,7 @@ class StreamSource(Source):
     def _pieces(self, columns: list[str]) -> Batches:
         if self._is_read:
             raise TableError(
-                "the table is a stream of Arrow batches and was read to its end already; give "
+                "the table is a stream of Arrow batches and was read already; give "
                 "what can be read again, such as stream.read_all() or the path of a file."
             )
         self._is_read = True
@@ -65,9 +65,14 @@ def _converter(table: Any) -> Callable[[Any], pa.Table]:
         return _from_dictionary
     if hasattr(table, "__arrow_c_stream__"):
         return lambda frame: pa.table(frame)
-    raise TableError(
-        f"a {type(table).__name__} is no table; give the path of a CSV, Parquet, Arrow or svmlight "
-        "file, a pandas or polars data frame, a pyarrow Table, or a dictionary of columns."
+    raise _no_table(table)
+
+
+def _no_table(table: Any) -> TableError:
+    return TableError(
+        f"an object of the type {type(table).__name__} is no table; give the path of a CSV, "
+        "Parquet, Arrow or svmlight file, a pandas or polars data frame, a pyarrow Table, or a "
+        "dictionary of columns."
     )
 
 
@@ -77,6 +82,8 @@ def _in_arrow(convert: Callable[[Any], pa.Table], table: Any) -> pa.Table:
     except TableError:
         raise
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        if "non-struct" in str(error):  # one column, not a table of them
+            raise _no_table(table) from error
         reason = "; ".join(str(part) for part in error.args).rstrip(".")
         raise TableError(
             f"the table cannot be read as columns of one type each ({reason}); give each column "

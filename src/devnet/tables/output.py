@@ -45,7 +45,8 @@ def open_output(path: str | Path, schema: pa.Schema) -> Iterator[Callable[[pa.Re
     body_failed = False
     try:
         with whole_file(target) as temporary:
-            writer = open_writer(temporary, schema)
+            with _writing(target):
+                writer = open_writer(temporary, schema)
             try:
                 yield lambda batch: _write(writer, batch, schema, target)
             except BaseException:
@@ -53,7 +54,8 @@ def open_output(path: str | Path, schema: pa.Schema) -> Iterator[Callable[[pa.Re
                 with suppress(pa.ArrowException, OSError, ValueError):
                     writer.close()
                 raise
-            writer.close()
+            with _writing(target):
+                writer.close()
     except OSError as error:
         if body_failed:
             raise
@@ -148,8 +150,15 @@ def _write(writer: _Writer, batch: pa.RecordBatch, schema: pa.Schema, path: Path
             f"{path} was opened for the columns {_columns(schema)}, but a batch has "
             f"{_columns(batch.schema)}; write batches of the same columns."
         )
-    try:
+    with _writing(path):
         writer.write(batch)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Whatever goes wrong while writing as a sentence."""
+    try:
+        yield
     except OSError as error:
         raise _sentence(error, path) from error
     except pa.ArrowException as error:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from lzma import LZMAError
+from shlex import quote
 from typing import final
 
 import pyarrow as pa
@@ -64,11 +65,13 @@ def reading(name: str) -> Iterator[None]:
     except TableError:
         raise
     except OSError as error:
+        if isinstance(error.__cause__, OSError):  # is a sentence, of one file of many
+            raise
         if error.errno is None:  # Arrow's own: the content is at fault
             raise TableError(_damaged(name, error)) from error
         raise type(error)(
             f"{name} cannot be read: {error.strerror}. Check the name, and that you may read it "
-            f"(ls -l {name})."
+            f"(ls -l {quote(name)})."
         ) from error
     except (pa.ArrowException, EOFError, LZMAError, UnicodeError) as error:
         raise TableError(_damaged(name, error)) from error
@@ -77,6 +80,6 @@ def reading(name: str) -> Iterator[None]:
 def _damaged(name: str, error: BaseException) -> str:
     reason = " ".join(str(error).split()).rstrip(".")[:300]
     return (
-        f"{name} cannot be read, it is damaged or not whole ({reason}). Copy or write it again; "
-        "what its columns are is told by its suffix: .csv, .parquet, .arrow or .svm."
+        f"{name} cannot be read: it is damaged or not whole ({reason}). Copy or write it again, or "
+        "give it the suffix of its format (.csv, .parquet, .arrow, .svm)."
     )

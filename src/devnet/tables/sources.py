@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pyarrow as pa
@@ -79,7 +80,9 @@ def _paths(name: str) -> list[Path]:
     if files:
         return files
     if glob.has_magic(name):
-        raise TableError(f"no file matches {name}; look what there is: ls {path.parent}")
+        raise TableError(
+            f"no file matches {name}; look what there is: ls {quote(str(path.parent))}"
+        )
     raise FileNotFoundError(_no_such_file(path, name))
 
 
@@ -96,7 +99,7 @@ def _folder(path: Path, name: str) -> list[Path]:
     elif folders:
         advice = f"if its folders have some, give '{path}/**/*.parquet'"
     else:
-        advice = f"look what is there: ls {path}"
+        advice = f"look what is there: ls {quote(str(path))}"
     raise TableError(f"{name} is a folder without Parquet files; {advice}")
 
 
@@ -107,7 +110,7 @@ def _no_such_file(path: Path, name: str) -> str:
     near = difflib.get_close_matches(path.name, names, n=3)
     if near:
         return f"there is no file {name}. Did you mean {', '.join(map(repr, near))}?"
-    return f"there is no file {name}; look what there is: ls {path.parent}"
+    return f"there is no file {name}; look what there is: ls {quote(str(path.parent))}"
 
 
 def _open_file(path: Path, name: str, types: Mapping[str, pa.DataType]) -> Source:
