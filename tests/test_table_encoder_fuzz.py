@@ -55,6 +55,7 @@ COLUMNS = [
     (pa.string_view(), TEXTS),
     (pa.dictionary(pa.int8(), pa.string()), TEXTS),
     (pa.dictionary(pa.int32(), pa.int64()), integers(64)),
+    (pa.run_end_encoded(pa.int32(), pa.string()), TEXTS),
     (pa.dictionary(pa.int32(), pa.float64()), st.floats()),
     (pa.date32(), DAYS),
     (pa.date64(), DAYS),
