@@ -15,6 +15,7 @@ from devnet.tables.column_encoding import (
     csv_type_of,
     is_count,
     is_empty,
+    is_text,
     read_count,
     read_shared,
     read_source,
@@ -135,13 +136,9 @@ def _are_values(values: Any, n_rows: int) -> bool:
     is_list = isinstance(values, list) and len(values) <= MAX_CATEGORIES
     if not is_list or not all(isinstance(pair, list) and len(pair) == 2 for pair in values):
         return False
-    are_texts = all(isinstance(text, str) and _is_storable(text) for text, _ in values)
+    are_texts = all(is_text(text) and len(text) <= MAX_TEXT for text, _ in values)
     are_counts = all(is_count(count, 1, n_rows) for _, count in values)
     return are_texts and are_counts and len({text for text, _ in values}) == len(values)
-
-
-def _is_storable(text: str) -> bool:
-    return len(text) <= MAX_TEXT and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def choose(counts: dict[str, int], n_rows: int) -> tuple[tuple[tuple[str, int], ...], int]:

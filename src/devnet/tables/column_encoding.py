@@ -100,9 +100,14 @@ def indicator(column: int, is_missing: np.ndarray) -> Entry:
 def read_shared(header: dict[str, Any]) -> dict[str, Any]:
     """The fields that all encodings have."""
     return {
-        "name": field(header, "name", lambda value: isinstance(value, str)),
+        "name": field(header, "name", is_text),
         "missing": read_share(header, "missing"),
     }
+
+
+def is_text(value: Any) -> bool:
+    """Whether a JSON value is a text that Arrow can hold."""
+    return isinstance(value, str) and not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 def read_share(header: dict[str, Any], name: str) -> float:

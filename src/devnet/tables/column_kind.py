@@ -87,7 +87,10 @@ def plain(values: pa.Array) -> pa.Array:
     if isinstance(values, pa.ExtensionArray):
         return plain(values.storage)
     if pa.types.is_dictionary(values.type):
-        return plain(values.dictionary_decode())
+        entries = plain(values.dictionary)
+        if pa.types.is_string_view(entries.type):  # which Arrow cannot take from
+            entries = entries.cast(pa.large_string())
+        return entries.take(values.indices)
     if pa.types.is_run_end_encoded(values.type):
         return plain(pc.run_end_decode(values))
     return values

@@ -66,11 +66,11 @@ def learn_column(column: RawColumn, summary: ColumnSummary) -> ColumnEncoding | 
 
 def _learn_number(column: RawColumn, summary: NumberSummary) -> ColumnEncoding | str:
     low, high, mean = summary.low, summary.high, summary.sum.mean()
-    if low == high and not summary.n_missing:
-        return f"constant: always {number_text(low)}"
     sample = numbers(column.sample)
     if not summary.n_missing and is_identifier(column.name, column.sample, sample):
         return "identifier: every value occurs once"
+    if low == high and not summary.n_missing:
+        return f"constant: always {number_text(low)}"
     quantiles = quantiles_of(sample[~np.isnan(sample)], low, mean, high)
     share = summary.n_missing / column.n_rows
     return NumberColumn(column.name, share, low, high, mean, quantiles)

@@ -26,7 +26,7 @@ from devnet.tables.table_summary import TableSummary, refuse_duplicates, unreada
 
 __all__ = ["ColumnFact", "TableEncoder", "TableSummary"]
 
-LOOKED_AT = 4096  # rows by which dense or sparse is decided
+N_PLACES, ROWS_EACH = 16, 256  # rows by which dense or sparse is decided
 KINDS: dict[str, type[ColumnEncoding]] = {
     kind.kind: kind
     for kind in (NumberColumn, BooleanColumn, CategoryColumn, DateColumn, SparseColumn)
@@ -107,8 +107,8 @@ class TableEncoder:
             )
         _refuse_too_wide(columns)
         encoder = cls(columns, left_out, label=summary.label, is_sparse=True)
-        rows = np.unique(np.linspace(0, sample.num_rows - 1, LOOKED_AT).astype(np.int64))
-        looked_at = encoder.encode(sample.take(rows) if sample.num_rows else sample)
+        starts = range(0, max(sample.num_rows, 1), max(sample.num_rows // N_PLACES, ROWS_EACH))
+        looked_at = encoder.encode(pa.concat_tables([sample.slice(s, ROWS_EACH) for s in starts]))
         return cls(columns, left_out, label=summary.label, is_sparse=is_smaller_sparse(looked_at))
 
     @cached_property
