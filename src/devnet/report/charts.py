@@ -1,25 +1,31 @@
 """Figures as SVG text; colours come from the page's style sheet."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
 
 import numpy as np
 
 from devnet.experiments.figures import Panel, Point, Series
+from devnet.report.axes import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    N_COLOURS,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Axis,
+    axis_labels,
+    grid,
+    linear_axis,
+    log_axis,
+    number,
+    svg,
+    text,
+)
 
-WIDTH, HEIGHT = 320, 220
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 36  # margins of the axes
 ROW, LANE = 26, 9  # least height of a category, and of each series in it
 CATEGORY_LEFT = 74
-N_COLOURS = 10  # of the style sheet
-
-
-class Axis(NamedTuple):
-    """From values to places in the picture."""
-
-    ticks: list[float]
-    place: Callable[[float], float]
 
 
 def chart(panel: Panel) -> str:
@@ -33,13 +39,13 @@ def _lines(panel: Panel) -> str:
     ys = [v for p in points for v in (p.y, p.low, p.high) if np.isfinite(v)]
     if not panel.is_log:
         ys = [min(1.0, max(0.0, value)) for value in ys]  # shares, as are the AUCs
-    make = _log_axis if panel.is_log else _linear_axis
+    make = log_axis if panel.is_log else linear_axis
     x = make(xs, LEFT, WIDTH - RIGHT, xs)
     y = make(ys, HEIGHT - BOTTOM, TOP, None)
-    parts = [_grid(x, y), _axis_labels(panel)]
+    parts = [grid(x, y), axis_labels(panel.x_label, panel.y_label)]
     for place, series in _coloured(panel.series):
         parts.append(_line(series, place, x, y))
-    return _svg(panel, HEIGHT, parts)
+    return svg(panel.title, HEIGHT, parts)
 
 
 def _dots(panel: Panel) -> str:
@@ -47,17 +53,17 @@ def _dots(panel: Panel) -> str:
     n_lanes = max(1, sum(not series.is_reference for series in panel.series))
     row_height = max(ROW, LANE * (n_lanes + 1))
     height = TOP + row_height * len(panel.categories) + BOTTOM
-    x = _linear_axis([0.0, 1.0], CATEGORY_LEFT, WIDTH - RIGHT, [0, 0.25, 0.5, 0.75, 1])
+    x = linear_axis([0.0, 1.0], CATEGORY_LEFT, WIDTH - RIGHT, [0, 0.25, 0.5, 0.75, 1])
     parts = []
     for tick in x.ticks:
         at = x.place(tick)
         parts.append(
             f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{height - BOTTOM}"/>'
         )
-        parts.append(_text(at, height - BOTTOM + 14, _number(tick), "middle"))
+        parts.append(text(at, height - BOTTOM + 14, number(tick), "middle"))
     for row, name in enumerate(panel.categories):
-        parts.append(_text(CATEGORY_LEFT - 8, TOP + row_height * (row + 0.5) + 4, name, "end"))
-    parts.append(_text((CATEGORY_LEFT + WIDTH) / 2, height - 6, panel.x_label, "middle"))
+        parts.append(text(CATEGORY_LEFT - 8, TOP + row_height * (row + 0.5) + 4, name, "end"))
+    parts.append(text((CATEGORY_LEFT + WIDTH) / 2, height - 6, panel.x_label, "middle"))
     lane = -1
     for place, series in _coloured(panel.series):
         lane += not series.is_reference
@@ -66,7 +72,7 @@ def _dots(panel: Panel) -> str:
             at = TOP + row_height * (point.x + offset)
             label = f"{panel.categories[int(point.x)]}, {series.name}"
             parts.append(_dot(point, x, at, place, series, label))
-    return _svg(panel, height, parts)
+    return svg(panel.title, height, parts)
 
 
 def _dot(point: Point, x: Axis, at: float, place: int, series: Series, label: str) -> str:
@@ -96,78 +102,10 @@ def _line(series: Series, place: int, x: Axis, y: Axis) -> str:
     if not series.is_reference:
         parts += [
             f'<circle class="c{place}" cx="{x.place(p.x):.1f}" cy="{y.place(p.y):.1f}" r="3">'
-            f"<title>{escape(series.name)}, {_number(p.x)}: {_value(p)}</title></circle>"
+            f"<title>{escape(series.name)}, {number(p.x)}: {_value(p)}</title></circle>"
             for p in points
         ]
     return "".join(parts)
-
-
-def _linear_axis(
-    values: Sequence[float], start: float, end: float, ticks: Sequence[float] | None
-) -> Axis:
-    low, high = min(values), max(values)
-    if ticks is None:
-        step = next(s for s in (0.05, 0.1, 0.2, 0.5, 1) if s >= (high - low) / 4 or s == 1)
-        low, high = step * np.floor(low / step), step * np.ceil(high / step)
-        high = high if high > low else low + step
-        ticks = list(np.arange(low, high + step / 2, step))
-    span = (high - low) or 1.0
-
-    def place(value: float) -> float:
-        inside = min(high, max(low, value))
-        return float(start + (inside - low) / span * (end - start))
-
-    return Axis(list(ticks), place)
-
-
-def _log_axis(
-    values: Sequence[float], start: float, end: float, ticks: Sequence[float] | None
-) -> Axis:
-    logs = np.log10([value for value in values if value > 0])
-    low, high = np.floor(logs.min() + 1e-9), np.ceil(logs.max() - 1e-9)
-    high = max(high, low + 1)
-    powers = [10.0**power for power in np.arange(low, high + 1)]
-
-    def place(value: float) -> float:
-        exponent = np.log10(max(value, 10.0**low))
-        return float(start + (exponent - low) / (high - low) * (end - start))
-
-    return Axis(powers, place)
-
-
-def _grid(x: Axis, y: Axis) -> str:
-    parts = []
-    bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
-    last = -np.inf
-    for tick in x.ticks:
-        at = x.place(tick)
-        parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{bottom}"/>')
-        if at - last > 24:  # numbers must not overlap
-            parts.append(_text(at, bottom + 14, _number(tick), "middle"))
-            last = at
-    for tick in y.ticks:
-        at = y.place(tick)
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(_text(LEFT - 6, at + 4, _number(tick), "end"))
-    return "".join(parts)
-
-
-def _axis_labels(panel: Panel) -> str:
-    return _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4, panel.x_label, "middle") + (
-        f'<text text-anchor="middle" transform="translate(10 {(TOP + HEIGHT - BOTTOM) / 2:.0f}) '
-        f'rotate(-90)">{escape(panel.y_label)}</text>'
-    )
-
-
-def _svg(panel: Panel, height: float, parts: list[str]) -> str:
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(panel.title)}">'
-        f"{''.join(parts)}</svg>"
-    )
-
-
-def _text(x: float, y: float, text: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
 def _coloured(series: Sequence[Series]) -> list[tuple[int, Series]]:
@@ -188,9 +126,3 @@ def _is_drawn(point: Point) -> bool:
 def _value(point: Point) -> str:
     interval = f" ({point.low:.3f} to {point.high:.3f})" if np.isfinite(point.low) else ""
     return f"{point.y:.3f}{interval}"
-
-
-def _number(value: float) -> str:
-    if value >= 1000:
-        return f"{value / 1000:g}k" if value < 1e6 else f"{value / 1e6:g}M"
-    return f"{value:.3g}"

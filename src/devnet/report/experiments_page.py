@@ -10,6 +10,7 @@ from devnet.experiments.results import Record
 from devnet.experiments.table import Table
 from devnet.experiments.tables import tables
 from devnet.report.charts import chart, legend
+from devnet.report.page import render
 
 DIFFERENCES = (
     "Every run has its own split and its own labelled anomalies. Our standard deviations are "
@@ -53,21 +54,10 @@ def make_page(results: Sequence[tuple[Experiment, Sequence[Record]]]) -> str:
     results : sequence of (Experiment, sequence of Record)
         In the order of the page. Experiments without finished runs are left out.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
     sections = [_section(*one) for one in results if any(not r.error for r in one[1])]
     records = [record for _, found in results for record in found]
     page = Page(sections, _environment(records), _differences(results))
-    environment = Environment(
-        loader=PackageLoader("devnet.report"),
-        autoescape=select_autoescape(),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals.update(chart=chart, legend=legend)
-    text: str = environment.get_template("experiments.html").render(page._asdict())
-    return text
+    return render("experiments.html", page._asdict(), {"chart": chart, "legend": legend})
 
 
 def _section(experiment: Experiment, records: Sequence[Record]) -> Section:

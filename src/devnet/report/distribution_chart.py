@@ -1,0 +1,132 @@
+"""Scores of unlabelled rows, upwards, against those of labelled anomalies, downwards."""
+
+import numpy as np
+
+from devnet.report.axes import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Axis,
+    axis_labels,
+    linear_axis,
+    number,
+    svg,
+    text,
+)
+from devnet.report.number_text import in_digits
+
+N_BINS = 44
+MIDDLE = 128  # where the halves meet
+HEADROOM = 14  # for the threshold's words
+
+
+def score_chart(unlabelled: np.ndarray, labelled: np.ndarray, threshold: float) -> str:
+    """A mirrored histogram: unlabelled rows on a logarithmic scale, labelled ones on a plain one.
+
+    The few highest and lowest scores are drawn at the edge, so that one row does not flatten all
+    others.
+
+    Parameters
+    ----------
+    unlabelled, labelled : arrays
+        At least one score altogether.
+    threshold : float
+        Where alerts begin; not drawn unless finite.
+    """
+    low, high = _limits(unlabelled, labelled, threshold)
+    x = linear_axis([low, high], LEFT, WIDTH - RIGHT, nice_ticks(low, high))
+    edges = np.linspace(low, high, N_BINS + 1)
+    parts = [_x_axis(x), *_upper(unlabelled, edges, x), *_lower(labelled, edges, x)]
+    parts.append(
+        f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{MIDDLE}" y2="{MIDDLE}"/>'
+    )
+    if np.isfinite(threshold):
+        parts.append(_threshold(x.place(threshold), threshold))
+    return svg("Scores of unlabelled rows and labelled anomalies", HEIGHT, parts)
+
+
+def nice_ticks(low: float, high: float) -> list[float]:
+    """Round numbers between two values, about five of them."""
+    step = (high - low) / 5
+    power = 10.0 ** np.floor(np.log10(step))
+    step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= step * 0.999)
+    ticks = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1)
+    return [float(tick) for tick in np.round(ticks, 12) + 0.0]
+
+
+def _limits(unlabelled: np.ndarray, labelled: np.ndarray, threshold: float) -> tuple[float, float]:
+    ends = [np.quantile(part, (0.0005, 0.9995)) for part in (unlabelled, labelled) if len(part)]
+    shown = [*np.ravel(ends), *([threshold] if np.isfinite(threshold) else [])]
+    low, high = float(min(shown)), float(max(shown))
+    least = 1e-6 * max(1.0, abs(low), abs(high))
+    margin = 0.02 * (high - low) if high - low > least else 0.5 * max(1.0, abs(low))
+    return low - margin, high + margin
+
+
+def _upper(scores: np.ndarray, edges: np.ndarray, x: Axis) -> list[str]:
+    """Bars whose height is the number of digits, so that single rows show beside thousands."""
+    counts = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0]
+    most = max(1.0, float(np.ceil(np.log10(max(counts.max(), 1)) + 0.05)))
+    top = TOP + HEADROOM
+    unit = (MIDDLE - top) / (most + 0.3)  # a single row has a bar of 0.3
+    parts = []
+    for power in range(int(most) + 1):
+        at = MIDDLE - unit * (power + 0.3)
+        parts.append(_line_across(at))
+        if power % (1 + int(most) // 5) == 0:
+            parts.append(text(LEFT - 6, at + 4, number(10.0**power), "end"))
+    heights = np.where(counts > 0, unit * (np.log10(np.maximum(counts, 1)) + 0.3), 0)
+    bars = _bars("unlabelled", counts, edges, x, MIDDLE - heights, heights)
+    return [*parts, *bars, _side_label("unlabelled", (top + MIDDLE) / 2)]
+
+
+def _lower(scores: np.ndarray, edges: np.ndarray, x: Axis) -> list[str]:
+    counts = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0]
+    most = max(1, int(counts.max()))
+    bottom = HEIGHT - BOTTOM
+    unit = (bottom - MIDDLE - 4) / most
+    parts = [_line_across(MIDDLE + unit * most), text(LEFT - 6, bottom, number(most), "end")]
+    bars = _bars("labelled", counts, edges, x, np.full(N_BINS, MIDDLE), unit * counts)
+    return [*parts, *bars, _side_label("labelled", (MIDDLE + bottom) / 2)]
+
+
+def _bars(
+    kind: str, counts: np.ndarray, edges: np.ndarray, x: Axis, top: np.ndarray, height: np.ndarray
+) -> list[str]:
+    width = x.place(edges[1]) - x.place(edges[0]) - 0.8
+    return [
+        f'<rect class="{kind}" x="{x.place(edges[i]) + 0.4:.1f}" y="{top[i]:.1f}" '
+        f'width="{width:.1f}" height="{height[i]:.1f}"><title>{counts[i]:,} {kind}, score '
+        f"{in_digits(edges[i])} to {in_digits(edges[i + 1])}</title></rect>"
+        for i in np.flatnonzero(counts)
+    ]
+
+
+def _x_axis(x: Axis) -> str:
+    bottom = HEIGHT - BOTTOM
+    numbers = [text(x.place(tick), bottom + 16, f"{tick:,.6g}", "middle") for tick in x.ticks]
+    return axis_labels("score", "") + "".join(numbers)
+
+
+def _threshold(at: float, threshold: float) -> str:
+    is_right = at > (LEFT + WIDTH - RIGHT) / 2
+    words = text(
+        at - 5 if is_right else at + 5, TOP + 8, "alerts →", "end" if is_right else "start"
+    )
+    return (
+        f'<line class="threshold" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}">'
+        f"<title>threshold {in_digits(threshold)}</title></line>{words}"
+    )
+
+
+def _line_across(at: float) -> str:
+    return f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
+
+
+def _side_label(words: str, at: float) -> str:
+    return (
+        f'<text text-anchor="middle" transform="translate(10 {at:.0f}) rotate(-90)">{words}</text>'
+    )

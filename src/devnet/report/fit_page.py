@@ -1,0 +1,230 @@
+"""A fit as one self-contained page: alerts with reasons, pictures of scores, columns, settings."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from devnet.report.calibration_chart import LEAST_ROWS, calibrate, calibration_chart
+from devnet.report.distribution_chart import score_chart
+from devnet.report.number_text import in_digits, in_percent, in_words, one_in, short
+from devnet.report.page import render
+from devnet.report.ranking_chart import area_text, precision_recall_chart, roc_chart
+from devnet.report.ranking_curves import LEAST_LABELLED, ranking_curves
+
+N_OPEN_ALERTS, N_OPEN_COLUMNS = 10, 30  # what stands beyond is folded
+MOST_ALERTS, MOST_COLUMNS = 50, 1000  # what stands beyond is only counted
+CONTRIBUTION = re.compile(r"(?s)(.*): ([+\-−]\d[\d,]*\.?\d*(?:e[+-]?\d+)?)")
+
+
+class ColumnFact(Protocol):
+    """What is known of a column."""
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        ...
+
+    @property
+    def kind(self) -> str:  # noqa: D102
+        ...
+
+    @property
+    def detail(self) -> str:  # noqa: D102
+        ...
+
+    @property
+    def missing(self) -> float:
+        """Share of rows."""
+
+
+class Alert(NamedTuple):
+    """A row that stands out."""
+
+    row: str  # its identifier or number
+    score: float
+    p_value: float
+    reasons: list[str]  # as "amount 9,120 is far above typical 74: +3.1"
+    nearest: str | None  # the nearest labelled anomaly
+
+
+class FitFacts(NamedTuple):
+    """All that the page tells."""
+
+    table: str  # its name
+    method: str  # as "deviation ensemble"
+    summary: list[tuple[str, str]]  # as ("rows", "200,000")
+    unlabelled: np.ndarray  # scores of unlabelled rows by scorers that did not see them
+    labelled: np.ndarray  # scores of labelled anomalies
+    labelled_unseen: bool  # whether these too are by scorers that did not see them
+    nominal: Callable[[np.ndarray], np.ndarray] | None  # scores -> nominal p-values
+    threshold: float
+    policy: str  # as "at most 1% false alarms"
+    columns: Sequence[ColumnFact]
+    importance: dict[str, float]  # by column; may be empty
+    left_out: dict[str, str]  # column -> why
+    alerts: list[Alert]  # highest unlabelled rows
+    parameters: dict[str, Any]
+    versions: dict[str, str]
+    notes: list[str]
+
+
+class Reason(NamedTuple):
+    """One reason of an alert."""
+
+    text: str
+    contribution: str  # empty where the reason has none
+    width: float  # of its bar, in percent of the largest on the page
+    is_down: bool
+
+
+class AlertCard(NamedTuple):
+    """An alert as it is shown."""
+
+    row: str
+    score: str
+    rarity: str
+    is_above: bool
+    reasons: list[Reason]
+    nearest: str | None
+
+
+class ColumnRow(NamedTuple):
+    """A column as it is shown."""
+
+    name: str
+    kind: str
+    detail: str
+    missing: str
+    importance: str
+    width: float  # of its bar, in percent of the largest
+
+
+def make_fit_page(facts: FitFacts) -> str:
+    """The page's HTML: one file without scripts that needs no network.
+
+    Parameters
+    ----------
+    facts : FitFacts
+        Scores that are not finite are left out of the pictures.
+    """
+    unlabelled, labelled = (_finite(part) for part in (facts.unlabelled, facts.labelled))
+    cards = [*map(_card_maker(facts), facts.alerts[:MOST_ALERTS])]
+    columns = _column_rows(facts)
+    shown = {
+        **facts._asdict(),
+        "n_unlabelled": len(unlabelled),
+        "n_labelled": len(labelled),
+        "above": _shares_above(unlabelled, labelled, facts.threshold),
+        "cards": cards,
+        "n_open_alerts": N_OPEN_ALERTS,
+        "columns": columns[:MOST_COLUMNS],
+        "n_columns": len(columns),
+        "n_open_columns": N_OPEN_COLUMNS,
+        "has_importance": bool(facts.importance),
+        "left_out": list(facts.left_out.items())[:MOST_COLUMNS],
+        "pictures": _pictures(facts, unlabelled, labelled),
+        "least_rows": LEAST_ROWS,
+        "least_labelled": LEAST_LABELLED,
+    }
+    functions: dict[str, Callable[..., Any]] = {
+        "in_digits": in_digits,
+        "in_words": in_words,
+        "short": short,
+        "count": _count,
+    }
+    return render("fit.html", shown, functions)
+
+
+def _pictures(facts: FitFacts, unlabelled: np.ndarray, labelled: np.ndarray) -> dict[str, Any]:
+    """SVG by name; empty where there is nothing to draw."""
+    pictures = dict.fromkeys(("scores", "calibration", "precision_recall", "roc"), "")
+    areas = {}
+    if len(unlabelled) + len(labelled):
+        pictures["scores"] = score_chart(unlabelled, labelled, facts.threshold)
+    calibration = calibrate(unlabelled, facts.nominal)
+    if calibration is not None:
+        pictures["calibration"] = calibration_chart(calibration)
+    if facts.labelled_unseen and len(unlabelled) and len(labelled):
+        curves = ranking_curves(facts.method, unlabelled, labelled)
+        pictures["precision_recall"] = precision_recall_chart([curves.precision_recall])
+        pictures["roc"] = roc_chart([curves.roc])
+        areas = {name: area_text(curve.area) for name, curve in curves._asdict().items()}
+    return {**pictures, "areas": areas}
+
+
+def _shares_above(
+    unlabelled: np.ndarray, labelled: np.ndarray, threshold: float
+) -> dict[str, Any] | None:
+    if not (len(unlabelled) and len(labelled) and np.isfinite(threshold)):
+        return None
+    share = float((unlabelled > threshold).mean())
+    return {
+        "has_unlabelled": share > 0,
+        "unlabelled": in_percent(share),
+        "labelled": f"{(labelled > threshold).sum():,} of {len(labelled):,}",
+    }
+
+
+def _card_maker(facts: FitFacts) -> Callable[[Alert], AlertCard]:
+    """Bars of all alerts are on one scale, so that they can be compared."""
+    found = [_split(reason)[1] for alert in facts.alerts[:MOST_ALERTS] for reason in alert.reasons]
+    largest = max((abs(_value(contribution)) for contribution in found), default=0.0) or 1.0
+
+    def make(alert: Alert) -> AlertCard:
+        reasons = []
+        for reason in alert.reasons:
+            words, contribution = _split(reason)
+            value = _value(contribution)
+            width = 100 * abs(value) / largest
+            reasons.append(Reason(short(words), contribution, width, value < 0))
+        return AlertCard(
+            row=short(alert.row),
+            score=in_digits(alert.score),
+            rarity=one_in(alert.p_value),
+            is_above=alert.score > facts.threshold,
+            reasons=reasons,
+            nearest=None if alert.nearest is None else short(alert.nearest),
+        )
+
+    return make
+
+
+def _split(reason: str) -> tuple[str, str]:
+    """A reason's words and its contribution, which stands behind the last colon."""
+    found = CONTRIBUTION.fullmatch(reason.strip())
+    return (found[1], found[2].replace("-", "−")) if found else (reason, "")
+
+
+def _value(contribution: str) -> float:
+    value = float(contribution.replace("−", "-").replace(",", "") or 0)
+    return value if np.isfinite(value) else 0.0
+
+
+def _column_rows(facts: FitFacts) -> list[ColumnRow]:
+    """The most important first; in the table's order where nothing is known about that."""
+    importance = facts.importance
+    columns = sorted(facts.columns, key=lambda column: -importance.get(column.name, 0.0))
+    largest = max(importance.values(), default=0.0) or 1.0
+    return [
+        ColumnRow(
+            short(column.name),
+            short(column.kind),
+            short(column.detail),
+            in_percent(column.missing) if column.missing else "",
+            in_percent(importance.get(column.name, 0.0)),
+            100 * max(0.0, importance.get(column.name, 0.0)) / largest,
+        )
+        for column in columns
+    ]
+
+
+def _finite(scores: np.ndarray) -> np.ndarray:
+    values = np.asarray(scores, dtype=float).ravel()
+    finite: np.ndarray = values[np.isfinite(values)]
+    return finite
+
+
+def _count(number: int, one: str, many: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {one if number == 1 else many}"

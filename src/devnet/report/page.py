@@ -1,0 +1,28 @@
+"""Templates as pages: what all of them share."""
+
+from collections.abc import Callable
+from typing import Any
+
+
+def render(template: str, facts: dict[str, Any], functions: dict[str, Callable[..., Any]]) -> str:
+    """A page's HTML; all text is escaped.
+
+    Parameters
+    ----------
+    template : str
+        A file in `templates`.
+    facts, functions : dict
+        What the template knows by name: the page's facts, and functions to show them with.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=PackageLoader("devnet.report"),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(functions)
+    text: str = environment.get_template(template).render(facts)
+    return text
