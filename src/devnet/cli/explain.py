@@ -1,5 +1,6 @@
 """`devnet explain`: why a row has its score."""
 
+from math import floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,16 +53,21 @@ def alert_text(place: int, one: "Explanation") -> str:
     """An alert in a few lines."""
     name = one.id if one.id == f"row {one.row}" else f"{one.id} (row {one.row})"
     lines = [
-        f"{place:>4}  {name}  score {one.score:.2f}  p {one.p_value:.2g}",
+        f"{place:>4}  {name}  score {one.score:.2f}  p-value {p_text(one.p_value)}",
         *(f"      {reason.text}" for reason in one.reasons),
         f"      most like {one.nearest}",
     ]
     return "\n".join(lines)
 
 
+def p_text(p_value: float) -> str:
+    """A p-value with two digits that count, and no exponent."""
+    return f"{p_value:.{max(2, 1 - floor(log10(p_value)))}f}"
+
+
 def _echo(one: "Explanation") -> None:
     name = f"Row {one.row}" if one.id == f"row {one.row}" else f"Row {one.row}, {one.id}"
-    click.echo(f"{name}: score {one.score:.2f}, p-value {one.p_value:.2g}")
+    click.echo(f"{name}: score {one.score:.2f}, p-value {p_text(one.p_value)}")
     for reason in one.reasons:
         click.echo(f"  {reason.text}")
     click.echo(f"  most like the labelled anomaly {one.nearest}\n")

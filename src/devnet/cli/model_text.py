@@ -6,6 +6,7 @@ from typing import Any
 WIDTH = 88
 INDENT = 15  # where facts begin
 N_IMPORTANT = 5
+WIDE_INTERVAL = 0.5  # of AUC-PR, which says nothing
 
 
 def model_text(facts: dict[str, Any]) -> str:
@@ -31,7 +32,7 @@ def model_text(facts: dict[str, Any]) -> str:
                 f"nobody labelled ({share['low']:.1%} to {share['high']:.1%})",
             )
         )
-    if quality:
+    if quality and quality["high"] - quality["low"] < WIDE_INTERVAL:
         lines.append(
             _line(
                 "Expect",

@@ -1,5 +1,6 @@
 """What a page says about a fit: a model of tables and the table that it learned from."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -
     facts = describe_model(model)
     unseen = model.calibration_.labelled
     counts = model.calibration_.weight > 0
-    has_nominal = model.nominal_p_value(np.zeros(1)) is not None
+    nominal = partial(_nominal, model)
     threshold = model.fixed_threshold()
     return FitFacts(
         table=str(table),
@@ -31,7 +32,7 @@ def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -
         unlabelled=model.calibration_.unlabelled[counts],
         labelled=model.explainer_.labelled_scores() if unseen is None else unseen,
         labelled_unseen=unseen is not None,
-        nominal=model.nominal_p_value if has_nominal else None,
+        nominal=nominal if model.nominal_p_value(np.zeros(1)) is not None else None,
         threshold=float("nan") if threshold is None else threshold,
         policy=model.policy.in_words(),
         columns=model.encoder_.describe(),
@@ -47,21 +48,19 @@ def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -
     )
 
 
+def _nominal(model: TableModel, scores: np.ndarray) -> np.ndarray:
+    p_value = model.nominal_p_value(scores)
+    assert p_value is not None  # asked for only where there are such
+    return p_value
+
+
 def _summary(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    n_columns = len(facts["columns"]) + len(facts["left_out"])
     lines = [
         ("rows", f"{facts['rows']:,}"),
-        (
-            "labelled anomalies",
-            f"{facts['labelled_anomalies']:,} ({facts['label']} = {facts['anomaly']})",
-        ),
-        ("columns", f"{len(facts['columns'])} used, {len(facts['left_out'])} left out"),
+        (f"labelled, {facts['label']} = {facts['anomaly']}", f"{facts['labelled_anomalies']:,}"),
+        ("columns used", f"{len(facts['columns'])} of {n_columns}"),
     ]
     if share := facts.get("hidden_anomaly_share"):
-        lines.append(
-            (
-                "look like hidden anomalies",
-                f"{share['value']:.1%} of the unlabelled rows ({share['low']:.1%} to "
-                f"{share['high']:.1%})",
-            )
-        )
+        lines.append(("hidden anomalies", f"{share['low']:.1%} to {share['high']:.1%}"))
     return lines

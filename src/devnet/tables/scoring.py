@@ -8,9 +8,13 @@ import pyarrow as pa
 
 from devnet.alert_policies import AlertPolicy
 from devnet.tables.output import open_output
+from devnet.tables.source import Source
 from devnet.tables.table_error import TableError
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
+from devnet.whole_file import check_target
+
+ROW = "row"  # the column that numbers rows which have no names
 
 
 class ScoredFile(NamedTuple):
@@ -43,7 +47,8 @@ def score_table(
     table : path, glob, frame, Arrow table or dict of columns
     output : str or path
     only_id : bool, default=False
-        Leave out the table's columns but for the one that names rows.
+        Leave out the table's columns but for the one that names rows; where there is none, rows
+        are numbered from 0.
     policy : AlertPolicy, optional
         Instead of the model's.
     on_rows : callable, optional
@@ -51,21 +56,28 @@ def score_table(
     """
     source, notes = model.open(table)
     _refuse_overwriting(table, output)
+    check_target(Path(output))
     kept = model.id_columns(source) if only_id else list(source.schema.names)
     chosen = policy or model.policy
     threshold = model.threshold(source, chosen, on_rows=on_rows)
-    added = pa.RecordBatch.from_pydict(model.columns_of(np.empty(0), threshold)).schema
-    _refuse_double_names(source.name, kept, added.names)
-    schema = pa.schema([*(source.schema.field(name) for name in kept), *added])
     n_rows = n_alerts = 0
-    with open_output(output, schema) as write:
-        for scored in model.scored_batches(source, kept, on_rows=on_rows):
-            columns = model.columns_of(scored.scores, threshold)
-            arrays = [*(scored.batch[name] for name in kept), *map(pa.array, columns.values())]
-            write(pa.RecordBatch.from_arrays(arrays, schema=schema))
-            n_rows += len(scored.batch)
+    with open_output(output, _schema(model, source, kept)) as write:
+        for batch, number, scores in model.scored_batches(source, kept, on_rows=on_rows):
+            columns = {name: batch[name] for name in kept} or {ROW: number}
+            columns |= model.columns_of(scores, threshold)
+            write(pa.RecordBatch.from_pydict(columns))
+            n_rows += len(batch)
             n_alerts += int(columns["is_alert"].sum())
     return ScoredFile(n_rows, n_alerts, threshold, chosen.in_words(), notes)
+
+
+def _schema(model: TableModel, source: Source, kept: list[str]) -> pa.Schema:
+    """Columns of the output: those that are kept, or the row's number, and what is added."""
+    nothing: np.ndarray = np.empty(0)
+    added = pa.RecordBatch.from_pydict(model.columns_of(nothing, 0.0)).schema
+    _refuse_double_names(source.name, kept, added.names)
+    fields = [source.schema.field(name) for name in kept] or [pa.field(ROW, pa.int64())]
+    return pa.schema([*fields, *added])
 
 
 def _refuse_double_names(table: str, kept: list[str], added: list[str]) -> None:
