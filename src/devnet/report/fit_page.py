@@ -22,20 +22,20 @@ class ColumnFact(Protocol):
     """What is known of a column."""
 
     @property
-    def name(self) -> str:  # noqa: D102
-        ...
+    def name(self) -> str:
+        """As the table has it."""
 
     @property
-    def kind(self) -> str:  # noqa: D102
-        ...
+    def kind(self) -> str:
+        """What it was read as."""
 
     @property
-    def detail(self) -> str:  # noqa: D102
-        ...
+    def detail(self) -> str:
+        """What its values are like."""
 
     @property
     def missing(self) -> float:
-        """Share of rows."""
+        """Share of rows without a value."""
 
 
 class Alert(NamedTuple):

@@ -12,7 +12,7 @@ def in_digits(value: float) -> str:
     if not np.isfinite(value):
         return "unknown"
     if abs(value) >= 100 or value == int(value):
-        return f"{value:,.0f}".replace("-0", "0") if abs(value) < 1 else f"{value:,.0f}"
+        return f"{value + 0.0:,.0f}"  # no minus before a zero
     return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
 

@@ -66,8 +66,8 @@ def ranking_curves(name: str, unlabelled: np.ndarray, labelled: np.ndarray) -> R
     counts = _Counts(np.cumsum(weight), above, as_high, *sizes)
     drawn = _resample(counts, weight) if len(labelled) >= LEAST_LABELLED else None
     return RankingCurves(
-        _curve(name, counts, drawn, _precisions, _average_precision),
-        _curve(name, counts, drawn, _found_shares, _area_under_roc),
+        _curve(name, counts, drawn, _precisions, _average_precisions),
+        _curve(name, counts, drawn, _found_shares, _areas_under_roc),
     )
 
 
@@ -89,19 +89,19 @@ def _curve(
     counts: _Counts,
     drawn: _Counts | None,
     heights: Callable[[_Counts], np.ndarray],
-    area: Callable[[_Counts], float],
+    areas: Callable[[_Counts], np.ndarray],
 ) -> Curve:
-    y = heights(counts)
+    y, area = heights(counts), float(areas(counts))
     if drawn is None:
         unknown = np.full(len(GRID), np.nan)
-        return Curve(name, GRID, y, unknown, unknown, Area(area(counts), np.nan, np.nan))
+        return Curve(name, GRID, y, unknown, unknown, Area(area, np.nan, np.nan))
     each = [
         drawn._replace(found=found, above=above, as_high=as_high)
         for found, above, as_high in zip(drawn.found, drawn.above, drawn.as_high, strict=True)
     ]
     low, high = np.quantile([heights(one) for one in each], (0.025, 0.975), axis=0)
-    least, most = np.quantile([area(one) for one in each], (0.025, 0.975))
-    return Curve(name, GRID, y, low, high, Area(area(counts), float(least), float(most)))
+    least, most = np.quantile(areas(drawn), (0.025, 0.975))
+    return Curve(name, GRID, y, low, high, Area(area, float(least), float(most)))
 
 
 def _precisions(counts: _Counts) -> np.ndarray:
@@ -112,9 +112,21 @@ def _precisions(counts: _Counts) -> np.ndarray:
     return precisions
 
 
-def _average_precision(counts: _Counts) -> float:
+def _average_precisions(counts: _Counts) -> np.ndarray:
     precision = counts.found / np.maximum(counts.found + counts.as_high, 1)
-    return float((np.diff(counts.found, prepend=0) * precision).sum() / counts.n_labelled)
+    areas: np.ndarray = (_weights(counts) * precision).sum(axis=-1) / counts.n_labelled
+    return areas
+
+
+def _areas_under_roc(counts: _Counts) -> np.ndarray:
+    """Share of pairs in the right order; of equal scores half of the pairs."""
+    below = 1 - (counts.above + counts.as_high) / (2 * counts.n_unlabelled)
+    areas: np.ndarray = (_weights(counts) * below).sum(axis=-1) / counts.n_labelled
+    return areas
+
+
+def _weights(counts: _Counts) -> np.ndarray:
+    return np.diff(counts.found, prepend=0)
 
 
 def _roc_points(counts: _Counts) -> tuple[np.ndarray, np.ndarray]:
@@ -130,7 +142,3 @@ def _found_shares(counts: _Counts) -> np.ndarray:
     last = np.append(np.diff(x) > 0, True)  # of several at one x, the highest
     shares: np.ndarray = np.interp(GRID, x[last], y[last])
     return shares
-
-
-def _area_under_roc(counts: _Counts) -> float:
-    return float(np.trapezoid(*reversed(_roc_points(counts))))
