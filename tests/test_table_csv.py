@@ -119,6 +119,8 @@ def test_a_quote_that_never_closes_does_not_swallow_the_rest(write):
         assert 'quote (") that never closes, so its last 401 lines' in sentence(columns=columns)
     write("a,b\n1,x\n" + '2,5" disk\n')
     assert read()["b"] == ["x", '5" disk']
+    write('a,b\n1,x\n2,"y\nz"\n')
+    assert read()["b"] == ["x", "y\nz"]
 
 
 @pytest.mark.parametrize("place", ["first", "last"])

@@ -127,6 +127,13 @@ def test_the_files_of_a_folder_are_one_table(pattern, folder):
     assert open_table(pattern).n_rows == 30
 
 
+def test_a_column_missing_in_the_first_file_has_the_type_of_the_others(folder):
+    pq.write_table(pa.table({"a": pa.nulls(1), "b": pa.nulls(1)}), "1.parquet")
+    pq.write_table(pa.table({"a": ["x"], "b": pa.nulls(1)}), "2.parquet")
+    pq.write_table(pa.table({"a": ["y"], "b": [["z"]]}), "3.parquet")
+    assert read("*.parquet").to_pydict() == {"a": [None, "x", "y"], "b": [None, None, ["z"]]}
+
+
 def test_csv_files_of_a_pattern_have_the_types_of_the_first(folder):
     (folder / "1.csv").write_text("a,b\n1,x\n")
     (folder / "2.csv").write_text("b,a\n7,2.5\n")
@@ -285,6 +292,19 @@ def test_damaged_parquet_is_read_or_refused(tmp_path_factory, data):
         read(path)
     except TableError as error:
         assert str(path) in str(error)
+
+
+def test_arrow_files_with_wrong_offsets_are_refused(folder):
+    feather.write_feather(
+        pa.table({"a": ["5" * 5, "7" * 7]}), "t.arrow", compression="uncompressed"
+    )
+    content = (folder / "t.arrow").read_bytes()
+    offsets = np.array([0, 5, 12], np.int32).tobytes()
+    assert content.count(offsets) == 1
+    wrong = np.array([0, 2_000_000, 12], np.int32).tobytes()
+    (folder / "t.arrow").write_bytes(content.replace(offsets, wrong))
+    with pytest.raises(TableError, match="damaged"):
+        read("t.arrow")
 
 
 def test_parquet_with_columns_of_one_name_gets_a_sentence(folder):

@@ -43,8 +43,11 @@ class ArrowSource(Source):
 
     def _read(self, columns: list[str]) -> Batches:
         with pa.OSFile(str(self._path)) as file, self._reader(file, columns) as reader:
-            if not self._has_index:
-                yield from reader
-                return
-            for place in range(reader.num_record_batches):
-                yield reader.get_batch(place)
+            batches = (
+                (reader.get_batch(place) for place in range(reader.num_record_batches))
+                if self._has_index
+                else reader
+            )
+            for batch in batches:
+                batch.validate(full=True)  # Arrow trusts offsets, and would read beyond their end
+                yield batch

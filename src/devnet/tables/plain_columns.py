@@ -63,8 +63,6 @@ def plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def _as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if column.type == kind:
         return column
-    if pa.types.is_null(column.type):
-        return pa.nulls(len(column), kind)
     if isinstance(column, pa.ExtensionArray):
         return _as_type(column.storage, kind)
     return column.cast(kind)
