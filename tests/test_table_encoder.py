@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from pyarrow import csv
 
 from devnet.tables.encoder import TableEncoder, TableSummary
 from devnet.tables.exact_sum import ExactSum
@@ -246,3 +247,27 @@ def test_tables_of_other_libraries_encode_as_arrow_does(library):
         other = pa.table(pl.from_arrow(table).with_columns(pl.col("c").cast(pl.Categorical)))
     np.testing.assert_array_equal(encoded(table, other), encoded(table))
     np.testing.assert_array_equal(encoded(other, table), encoded(table))
+
+
+def test_a_csv_read_as_the_encoder_says_encodes_as_the_table_did():
+    table = pa.table(
+        {
+            "amount": pa.array([1, None, 3, 2]),
+            "code": pa.array([10, 20, 10, None]),
+            "country": ["007", "7", "007", "7"],
+            "online": [True, False, None, True],
+            "time": pa.array([0, 86_399, 10**9, None], pa.timestamp("s")),
+            "local": pa.array([0, 86_399, 10**9, None], pa.timestamp("s", "Europe/Berlin")),
+            "day": pa.array([0, 9, 99, None], pa.date32()),
+            "clock": pa.array([0, 9, 86_399, None], pa.time32("s")),
+            "date_code": pa.array([3, 3, 9, 9], pa.date32()),
+        }
+    )
+    encoder = learned(table, categorical=["code", "date_code"])
+    written = pa.BufferOutputStream()
+    utc = table.set_column(5, "local", table["local"].cast(pa.timestamp("s", "UTC")))
+    csv.write_csv(utc, written)
+    options = csv.ConvertOptions(column_types=encoder.csv_types())
+    again = csv.read_csv(pa.BufferReader(written.getvalue()), convert_options=options)
+    found, expected = encoder.encode(again), encoder.encode(table)
+    np.testing.assert_array_equal(sp.csr_array(found).toarray(), sp.csr_array(expected).toarray())

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import nsmallest
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -143,6 +144,6 @@ def _are_values(values: Any, n_rows: int) -> bool:
 
 def choose(counts: dict[str, int], n_rows: int) -> tuple[tuple[tuple[str, int], ...], int]:
     """The values to keep, the most frequent first, and how many of them get their own columns."""
-    ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:MAX_CATEGORIES]
+    ranked = nsmallest(MAX_CATEGORIES, counts.items(), key=lambda pair: (-pair[1], pair[0]))
     least = 2 if n_rows < SMALL else max(MIN_ROWS, n_rows / MIN_SHARE)
     return tuple(ranked), sum(count >= least for _, count in ranked)

@@ -43,9 +43,9 @@ def check_column(column: ColumnEncoding, schema: pa.Schema, table: str) -> None:
         )
 
 
-def _by_preference(kinds: Collection[str]) -> list[str]:
+def _by_preference(kinds: frozenset[str]) -> list[str]:
     """What a column was learned from rather than what it also accepts."""
-    return sorted(kinds - {"empty"}, key=lambda kind: kind == "text")  # type: ignore[operator]
+    return sorted(kinds - {"empty"}, key=lambda kind: kind == "text")
 
 
 def unknown_columns(schema: pa.Schema, names: Collection[str | None]) -> list[str]:

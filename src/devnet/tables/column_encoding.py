@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 
     column: int | np.ndarray  # within the encoding's own columns; one for all rows, or by row
     value: float | np.ndarray
-    row: np.ndarray | None = None
+    row: np.ndarray | None = None  # ascending
 
 
 class ColumnFact(NamedTuple):

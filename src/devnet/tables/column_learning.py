@@ -84,7 +84,8 @@ def is_identifier(name: str, values: pa.Array, found: np.ndarray) -> bool:
         return False
     if pa.types.is_integer(values.type):  # large ones are not all different as float64
         found = values.to_numpy(zero_copy_only=False)
-    if len(np.unique(found)) < len(found):
+    ordered = np.sort(found)
+    if (ordered[1:] == ordered[:-1]).any():
         return False
     rises = found[1:] > found[:-1]
     is_sorted = bool(rises.all() or not rises.any())
@@ -141,8 +142,6 @@ def _counts_by_text(texts: pa.Array, counts: np.ndarray) -> dict[str, int]:
 
 
 def _learn_date(column: RawColumn, summary: DateSummary) -> ColumnEncoding | str:
-    assert summary.low is not None
-    assert summary.high is not None
     if summary.low == summary.high and not summary.n_missing:
         return f"constant: always {_instant_text(summary.low, column.kind.name)}"
     sample = wall_clock(column.sample)[~is_missing(column.sample)]

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from devnet.tables.column_kind import ColumnKind, is_missing, numbers, plain, wall_clock
+from devnet.tables.column_kind import LIMIT, ColumnKind, is_missing, numbers, plain, wall_clock
 from devnet.tables.exact_sum import ExactSum
 from devnet.tables.sparse_column import pairs_of
 from devnet.tables.text_values import MAX_VALUES, text_values
@@ -94,8 +94,7 @@ class DateSummary(ColumnSummary):
 
     def __init__(self) -> None:
         super().__init__()
-        self.low: int | None = None
-        self.high: int | None = None
+        self.low, self.high = LIMIT * 2, -LIMIT * 2
 
     def add(self, values: pa.Array) -> None:
         """See more of it."""
@@ -104,9 +103,8 @@ class DateSummary(ColumnSummary):
         self.n_missing += int(missing.sum())
         instants = wall_clock(values)[~missing]
         if len(instants):
-            low, high = int(instants.min()), int(instants.max())
-            self.low = low if self.low is None else min(self.low, low)
-            self.high = high if self.high is None else max(self.high, high)
+            self.low = min(self.low, int(instants.min()))
+            self.high = max(self.high, int(instants.max()))
 
 
 @final

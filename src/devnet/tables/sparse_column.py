@@ -29,7 +29,7 @@ def pairs_of(values: pa.Array, name: str) -> Pairs:
     """The pairs of a column of vectors; half a pair is none, numbers that are not finite are 0."""
     values = plain(values)
     lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
-    row = np.repeat(np.arange(len(values)), lengths)
+    row = np.repeat(np.arange(len(values), dtype=np.int32), lengths)
     pairs = values.flatten()
     index, value = (pc.struct_field(pairs, part) for part in ("index", "value"))
     is_whole = index.is_valid().to_numpy(zero_copy_only=False)
@@ -75,7 +75,7 @@ class SparseColumn(ColumnEncoding):
     def entries(self, values: pa.Array) -> list[Entry]:
         """The encoded values."""
         matrix = self._matrix(values)
-        row = np.repeat(np.arange(len(values)), np.diff(matrix.indptr))
+        row = np.repeat(np.arange(len(values), dtype=np.int32), np.diff(matrix.indptr))
         value = np.clip(matrix.data, FLOAT32.min, FLOAT32.max).astype(np.float32)
         return [Entry(matrix.indices, value, row)]
 

@@ -36,7 +36,9 @@ def to_sparse(entries: Sequence[tuple[int, Entry]], shape: tuple[int, int]) -> s
     matrix = _regular(by_row, shape)
     for start, (column, value, row) in entries:
         if row is not None:
-            part = sp.csr_array((value, (row, start + np.asarray(column))), shape=shape)
+            ends = np.searchsorted(row, np.arange(shape[0] + 1)).astype(np.int32)
+            columns = (start + np.asarray(column)).astype(np.int32, copy=False)
+            part = sp.csr_array((value, columns, ends), shape=shape)
             matrix = matrix + part if matrix.nnz else part
     return matrix
 
