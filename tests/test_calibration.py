@@ -19,7 +19,11 @@ from devnet.competitors import IForest
 from devnet.methods import METHODS
 from devnet.own_estimator import OwnEstimator
 
-QUICK = {name: {"n_epochs": 2, "device": "cpu"} for name in ("DevNet", "REPEN", "DSVDD", "FSNet")}
+QUICK = {
+    **{name: {"n_epochs": 2, "device": "cpu"} for name in ("DevNet", "REPEN", "DSVDD", "FSNet")},
+    **{name: {"n_trees": 20} for name in ("iForest", "PU trees", "gradient boosting")},
+    "deviation ensemble": {"n_networks": 2, "n_trees": 10},
+}
 
 
 class Recording(OwnEstimator):
@@ -70,13 +74,13 @@ def test_at_most_ten_thousand_rows_are_held_back():
 def test_layouts_and_names_of_labels_do_not_matter():
     rows, y, _ = make_task(0)
     names = np.where(y == 1, "fraud", "unknown")
-    found = calibrate(IForest(random_state=0), rows, y, random_state=0).unlabelled
+    found = calibrate(IForest(10, random_state=0), rows, y, random_state=0).unlabelled
     for X in (rows.tolist(), pd.DataFrame(rows), sp.coo_array(rows), sp.csr_matrix(rows)):
-        model = IForest(pos_label="fraud", random_state=0)
+        model = IForest(10, pos_label="fraud", random_state=0)
         scores = calibrate(model, X, names, random_state=0).unlabelled
         np.testing.assert_allclose(scores, found)
         assert model.classes_.tolist() == ["unknown", "fraud"]
-    without = calibrate(IForest(random_state=0), rows, None, random_state=0)
+    without = calibrate(IForest(10, random_state=0), rows, None, random_state=0)
     assert len(without.unlabelled) == 600
     missing = np.where(y == 1, 1.0, np.nan)
     own = OwnEstimator(LogisticRegression())
@@ -88,6 +92,7 @@ def test_rows_of_weight_zero_calibrate_nothing(model):
     rows, y, _ = make_task(0)
     weight = np.where(np.arange(1200) < 700, 2.0, 0.0)
     weight[y == 0] *= np.where(np.arange(1180) % 2, 1.0, 0.5)
+    weight[y == 1] = 30  # unlabelled rows count relative to the largest weight among them
     calibration = calibrate(model, rows, y, weight, random_state=0)
     assert set(calibration.weight) == {0.5, 1.0}
     assert len(calibration.unlabelled) == (680 if isinstance(model, DeviationEnsemble) else 340)

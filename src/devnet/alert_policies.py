@@ -57,7 +57,19 @@ class AlertPolicy(ABC):
 
 @dataclass(frozen=True)
 class FalseAlarmRate(AlertPolicy):
-    """Alerts are rows whose calibrated p-value is at most the rate."""
+    """Alerts are rows whose calibrated p-value is at most the rate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from devnet.alert_policies import FalseAlarmRate
+    >>> from devnet.calibration import Calibration
+    >>> calibration = Calibration(np.arange(99.0), np.ones(99), None, None)
+    >>> FalseAlarmRate(0.05).threshold(calibration)
+    94.0
+    >>> calibration.ranks().p_value([94.0, 94.5]).tolist()
+    [0.06, 0.05]
+    """
 
     rate: float
     _constraints = {"rate": number(0, below=1)}
