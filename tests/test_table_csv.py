@@ -102,7 +102,7 @@ def test_ragged_lines_are_told_with_their_number(write):
     assert "t.csv has 1 values for 2 columns in line 4: '3'" in sentence()
     write("a,b\n" + lines("1,2") + "1,2,3\n")
     assert "t.csv has 3 values for 2 columns in line 402: '1,2,3'" in sentence()
-    write('a,b\n"1\n1",2\n' + lines("1,2") + "3\n")
+    write('a,b\n"x\ny",2\n' + lines("z,2") + "3\n")
     assert "in row 403 (the header is row 1): '3'" in sentence()
 
 

@@ -142,7 +142,7 @@ def test_folders_that_cannot_be_written_to_get_a_sentence(tmp_path):
     with pytest.raises(IsADirectoryError, match="is a folder; give the name of a file"):
         write_batches(tmp_path / "t.csv", [make_batch()])
     (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="does not exist; create it"):
+    with pytest.raises(NotADirectoryError, match="file is a file, so t.csv cannot be saved"):
         write_batches(tmp_path / "file" / "t.csv", [make_batch()])
 
 

@@ -137,7 +137,7 @@ class Budget(AlertPolicy):
 
     def in_words(self) -> str:
         """How the policy is told to people."""
-        return f"the {self.n:,} highest rows"
+        return "the highest row" if self.n == 1 else f"the {self.n:,} highest rows"
 
     def threshold(
         self,

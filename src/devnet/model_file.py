@@ -63,7 +63,9 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarra
     """Header and tensors of a model file of a format known here."""
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(f"there is no model file {path}.")
+        raise FileNotFoundError(
+            f"there is no model file {path}; give the name under which a model was saved."
+        )
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}

@@ -21,7 +21,14 @@ def whole_file(path: Path) -> Iterator[Path]:
     stays. Only a process that is killed leaves its temporary file, whose name starts with a dot.
     """
     check_target(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
+        )
+    except OSError as error:
+        raise type(error)(
+            f"{path} cannot be written ({error.strerror}); give another name."
+        ) from None
     os.close(handle)
     temporary = Path(name)
     try:

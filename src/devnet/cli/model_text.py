@@ -6,7 +6,7 @@ from typing import Any
 WIDTH = 88
 INDENT = 15  # where facts begin
 N_IMPORTANT = 5
-WIDE_INTERVAL = 0.5  # of AUC-PR, which says nothing
+WIDE_INTERVAL = 0.5  # one that says nothing
 
 
 def model_text(facts: dict[str, Any]) -> str:
@@ -17,14 +17,14 @@ def model_text(facts: dict[str, Any]) -> str:
         _line("Method", facts["method"]),
         _line(
             "Rows",
-            f"{facts['rows']:,}, of which {facts['labelled_anomalies']:,} are labelled anomalies "
-            f"({facts['label']} = {facts['anomaly']})",
+            f"{facts['rows']:,}; labelled as anomalies ({facts['label']} = {facts['anomaly']}): "
+            f"{facts['labelled_anomalies']:,}",
         ),
         _line("Columns", f"{len(used)} used" + (", left out:" if left_out else "")),
         *(_line("", f"{name}: {why}") for name, why in left_out.items()),
         _line("Matters most", _important(used)),
     ]
-    if share:
+    if share and share["high"] - share["low"] < WIDE_INTERVAL:
         lines.append(
             _line(
                 "Hidden",

@@ -8,7 +8,7 @@ import pyarrow as pa
 from devnet.tables.sources import Source
 from devnet.tables.table_error import TableError
 
-IDENTIFIER = "identifier"  # how the encoder's reason for leaving out such a column begins
+IDENTIFIER = "identifier: every value occurs once"  # why the encoder leaves out such a column
 
 
 def take_rows(source: Source, numbers: Sequence[int], columns: Sequence[str]) -> pa.Table:
@@ -36,7 +36,7 @@ def take_rows(source: Source, numbers: Sequence[int], columns: Sequence[str]) ->
 
 def choose_id_column(left_out: dict[str, str]) -> str | None:
     """The first column that was left out because its values all differ."""
-    return next((name for name, why in left_out.items() if why.startswith(IDENTIFIER)), None)
+    return next((name for name, why in left_out.items() if why == IDENTIFIER), None)
 
 
 def row_ids(

@@ -6,10 +6,11 @@ from collections.abc import Collection, Sequence
 import pyarrow as pa
 
 from devnet.names import known
+from devnet.tables.category_column import CategoryColumn
 from devnet.tables.column_encoding import ColumnEncoding
 from devnet.tables.column_kind import kind_of
 from devnet.tables.table_error import TableError
-from devnet.tables.wording import cut
+from devnet.tables.wording import cut, is_number
 
 MAX_LISTED = 10  # columns that a sentence names
 WORDS = {
@@ -22,7 +23,9 @@ WORDS = {
 }
 
 
-def check_column(column: ColumnEncoding, schema: pa.Schema, table: str) -> None:
+def check_column(
+    column: ColumnEncoding, schema: pa.Schema, table: str, inferred: pa.Schema | None = None
+) -> None:
     """Refuse a table that lacks a column, or has it with values of another kind."""
     place = schema.get_field_index(column.name)
     fit = f"devnet fit TABLE --label COLUMN --ignore {shlex.quote(column.name)}"
@@ -34,13 +37,22 @@ def check_column(column: ColumnEncoding, schema: pa.Schema, table: str) -> None:
             f"without it: {fit}"
         )
     kind = kind_of(schema.field(place).type)
-    if kind.name not in column.accepts:
+    if kind.name not in column.accepts or _is_swapped(column, schema, inferred):
+        kind = kind if inferred is None else kind_of(inferred.field(column.name).type)
         learned = next(WORDS[one] for one in _by_preference(column.accepts))
         raise TableError(
             f"the column {column.name!r} of {table} has {WORDS.get(kind.name, kind.reason)}, where "
             f"the model learned {learned}. Convert it to {learned}, or learn a model without it: "
             f"{fit}"
         )
+
+
+def _is_swapped(column: ColumnEncoding, schema: pa.Schema, inferred: pa.Schema | None) -> bool:
+    """Whether text has been read that is all numbers, where no learned text is one."""
+    if inferred is None or not isinstance(column, CategoryColumn) or column.source != "text":
+        return False
+    looks_like = kind_of(inferred.field(column.name).type).name
+    return looks_like == "number" and not any(is_number(text) for text, _ in column.values)
 
 
 def _by_preference(kinds: frozenset[str]) -> list[str]:

@@ -1,10 +1,12 @@
 """How a column is encoded, or why it is left out: decided once, from the training table."""
 
 import re
+import shlex
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from devnet.tables.boolean_column import BooleanColumn
 from devnet.tables.category_column import HASH_BUCKETS, MAX_CATEGORIES, CategoryColumn, choose
@@ -32,6 +34,9 @@ IDENTIFIER = re.compile(
     r"|.*[a-z0-9](Id|ID|Uuid|UUID|Key|No|Nr|Number)"
     r"|Unnamed: \d+"
 )
+
+NAMES_OTHERS = re.compile(r"(?i:(.*[\W_])?(id|uuid|guid))|.*[a-z0-9](Id|ID|Uuid|UUID|Guid|GUID)")
+MIN_OTHERS = 50  # below, they may be the codes of a category
 
 
 class RawColumn(NamedTuple):
@@ -69,6 +74,8 @@ def _learn_number(column: RawColumn, summary: NumberSummary) -> ColumnEncoding |
     sample = numbers(column.sample)
     if not summary.n_missing and is_identifier(column.name, column.sample, sample):
         return "identifier: every value occurs once"
+    if names_others(column.name, sample):
+        return f"identifier by its name; take it with --categorical {shlex.quote(column.name)}"
     if low == high and not summary.n_missing:
         return f"constant: always {number_text(low)}"
     quantiles = quantiles_of(sample[~np.isnan(sample)], low, mean, high)
@@ -92,6 +99,13 @@ def is_identifier(name: str, values: pa.Array, found: np.ndarray) -> bool:
     return is_sorted or IDENTIFIER.fullmatch(name) is not None
 
 
+def names_others(name: str, found: np.ndarray) -> bool:
+    """Whether whole numbers are named as identifiers of customers and the like, and are many."""
+    found = found[~np.isnan(found)]
+    is_whole = bool((np.trunc(found) == found).all())
+    return bool(NAMES_OTHERS.fullmatch(name)) and is_whole and len(np.unique(found)) > MIN_OTHERS
+
+
 def _learn_boolean(column: RawColumn, summary: BooleanSummary) -> ColumnEncoding | str:
     n_known = column.n_rows - summary.n_missing
     if summary.n_true in (0, column.n_rows) and not summary.n_missing:
@@ -110,8 +124,9 @@ def _learn_category(column: RawColumn, summary: CategorySummary) -> ColumnEncodi
     n_known, n_distinct = int(in_sample.sum()), int((in_sample > 0).sum())
     is_unique = n_known > MIN_IDENTIFIERS and n_distinct >= DISTINCT * n_known
     if is_unique and not column.is_forced:
-        share = "every value is" if n_distinct == n_known else "nearly every value is"
-        return f"text: {share} different"
+        share = "every" if n_distinct == n_known else "nearly every"
+        what = "text" if _has_spaces(sample.texts) else "identifier"
+        return f"{what}: {share} value occurs once"
     n_values = None if counts is None else len(counts)
     n_rows = column.n_rows
     if counts is None:
@@ -129,6 +144,10 @@ def _learn_category(column: RawColumn, summary: CategorySummary) -> ColumnEncodi
         source=column.kind.name,
         zone=column.kind.zone,
     )
+
+
+def _has_spaces(texts: pa.Array) -> bool:
+    return bool(pc.any(pc.match_substring(texts.slice(0, 1000), " ")).as_py())
 
 
 def _counts_by_text(texts: pa.Array, counts: np.ndarray) -> dict[str, int]:

@@ -20,6 +20,9 @@ from devnet.tables.table_error import TableError
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
 DATES = [csv.ISO8601, "%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"]
 BLOCK_SIZES = (1 << 22, 1 << 26, 1 << 30)  # bytes; the next where a row is longer
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+DECIMAL_COMMA = r"^-?\d+,\d+$"
+MOSTLY = 0.8  # of the texts are numbers: then the others are mistakes
 EXACT = 2**53  # up to which float64 holds every integer
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.*)", re.S
@@ -35,8 +38,10 @@ class CsvSource(Source):
     """A text table with a header.
 
     Types are inferred from the first block. Integers are read as float64, as a decimal may come
-    later; those beyond 2**53 are identifiers and stay int64, so that none of them is rounded.
-    Times may have fractions of a second later. A column that is all missing is read as text.
+    later; those beyond 2**53 are identifiers and stay int64, so that none of them is rounded. So
+    is text that is mostly numbers: the value that is none is a mistake. Times may have fractions
+    of a second later. A column that is all missing is read as text. Where semicolons separate the
+    columns, numbers may have decimal commas.
 
     Parameters
     ----------
@@ -48,13 +53,17 @@ class CsvSource(Source):
 
     def __init__(self, path: Path, name: str, types: Mapping[str, pa.DataType]) -> None:
         self.name, self.n_rows = name, None
-        self._path = path
+        self._path, self._decimal_point = path, "."
         with reading(name):
             with open_bytes(path) as stream:
                 head = stream.read(BLOCK_SIZES[0])
                 self._whole = None if stream.read(1) else head
             self._delimiter = delimiter_of(head, name)
             found, first = self._inferred()
+            if self._delimiter == ";" and _has_decimal_commas(first):
+                self._decimal_point = ","
+                found, first = self._inferred()
+            self.inferred = found
             self.schema = pa.schema(
                 (field.name, types.get(field.name) or _roomy(field.type, first, place))
                 for place, field in enumerate(found)
@@ -93,6 +102,7 @@ class CsvSource(Source):
                 null_values=MISSING,
                 strings_can_be_null=True,
                 timestamp_parsers=DATES,
+                decimal_point=self._decimal_point,
             ),
         )
 
@@ -187,6 +197,16 @@ class CsvSource(Source):
             return line_of(stream, int(row))
 
 
+def _has_decimal_commas(first: pa.RecordBatch | None) -> bool:
+    texts = [c for c in first.columns if pa.types.is_string(c.type)] if first is not None else []
+    return any(_share(column, DECIMAL_COMMA) >= MOSTLY for column in texts)
+
+
+def _share(column: pa.Array, pattern: str) -> float:
+    """Share of the known texts that match."""
+    return float(pc.mean(pc.match_substring_regex(column, pattern)).as_py() or 0)
+
+
 def _is_too_long(error: pa.ArrowInvalid) -> bool:
     return any(reason in str(error) for reason in _TOO_LONG)
 
@@ -195,6 +215,9 @@ def _roomy(kind: pa.DataType, first: pa.RecordBatch | None, place: int) -> pa.Da
     """The type that also holds what may come after the first block."""
     if pa.types.is_null(kind) or pa.types.is_binary(kind):
         return pa.string()
+    if pa.types.is_string(kind):
+        is_number = first is not None and _share(first.column(place), NUMBER) >= MOSTLY
+        return pa.float64() if is_number else kind  # and the value that is none is said
     if pa.types.is_timestamp(kind) and kind.unit == "s":
         return pa.timestamp("us", kind.tz)
     if not pa.types.is_integer(kind) or first is None:

@@ -150,11 +150,14 @@ class TableEncoder:
             for entry in _entries(column, batch)
         ]
 
-    def check(self, schema: pa.Schema, name: str) -> list[str]:
-        """Notes about a table that is to be encoded; one that cannot be raises a TableError."""
+    def check(self, schema: pa.Schema, name: str, inferred: pa.Schema | None = None) -> list[str]:
+        """Notes about a table that is to be encoded; one that cannot be raises a TableError.
+
+        `inferred` is what its values look like, where they are read as what the model learned.
+        """
         refuse_duplicates(schema)
         for column in self.columns:
-            check_column(column, schema, name)
+            check_column(column, schema, name, inferred)
         used = {column.name for column in self.columns}
         return unknown_columns(schema, used | {*self.left_out, self.label})
 

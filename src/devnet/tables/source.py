@@ -27,11 +27,14 @@ class Source(ABC):
     schema : pyarrow.Schema
     n_rows : int or None
         None where only reading tells.
+    inferred : pyarrow.Schema or None
+        What the values look like, where a file does not say it and the caller did.
     """
 
     name: str
     schema: pa.Schema
     n_rows: int | None
+    inferred: pa.Schema | None = None
 
     @final
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:

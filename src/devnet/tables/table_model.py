@@ -163,7 +163,7 @@ class TableModel:
     def open(self, table: Any) -> tuple[Source, list[str]]:
         """A table to score, looked at, and what is odd about its columns in words."""
         source = open_table(table, types=self.encoder_.csv_types())
-        return source, self.encoder_.check(source.schema, source.name)
+        return source, self.encoder_.check(source.schema, source.name, source.inferred)
 
     def scored_batches(
         self,

@@ -1,7 +1,7 @@
 """One streaming pass over a training table."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import pyarrow as pa
 
@@ -67,14 +67,16 @@ class TableSummary:
         return name in self.categorical or is_dictionary(self.schema.field(name).type)
 
     def add(self, batch: pa.RecordBatch | pa.Table) -> None:
-        """See more rows."""
+        """See more rows; columns that are ignored need not be there."""
         if isinstance(batch, pa.Table):
             for part in batch.to_batches():
                 self.add(part)
             return
-        refuse_other_schema(batch.schema, self.schema)
+        refuse_other_schema(batch.schema, [f for f in self.schema if f.name not in self.ignore])
         self.n_rows += batch.num_rows
         for name, summary in self.columns.items():
+            if name in self.ignore:
+                continue
             try:
                 summary.add(batch.column(name))
             except (UnicodeDecodeError, pa.ArrowException) as error:
@@ -91,7 +93,7 @@ def refuse_duplicates(schema: pa.Schema) -> None:
         )
 
 
-def refuse_other_schema(found: pa.Schema, wanted: pa.Schema) -> None:
+def refuse_other_schema(found: pa.Schema, wanted: Iterable[pa.Field]) -> None:
     """Refuse a batch that is not one of the table."""
     for field in wanted:
         place = found.get_field_index(field.name)

@@ -48,3 +48,12 @@ def missing_text(name: str, share: float) -> str:
     """That a value is missing, and how often that was so."""
     often = f"as in {share_text(share)} of rows" if share else "as in no row of the training table"
     return f"{shown(name)} is missing ({often})"
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
