@@ -45,7 +45,7 @@ def served(server, monkeypatch):
 def is_a_sentence(result):
     """Bad input ends in one line that starts with Error, and nothing else."""
     return (
-        result.exit_code == 1
+        result.exit_code == 2
         and isinstance(result.exception, SystemExit)
         and result.stderr.startswith("Error: ")
         and result.stderr.endswith((".\n", "?\n"))
@@ -140,7 +140,7 @@ def test_get_goes_on_after_an_interruption(devnet, served):
     server = served(hashlib.sha256(THYROID).hexdigest())
     server.cut = 100
     broken = devnet("get", "thyroid")
-    assert broken.exit_code == 1
+    assert broken.exit_code == 2
     assert "again to go on at 0.0 MB" in broken.stderr
     assert "Traceback" not in broken.output
     server.cut = None
@@ -169,7 +169,7 @@ def test_bad_names_and_folders_get_a_sentence(devnet, served, tmp_path):
 def test_a_file_that_is_gone_names_the_page(devnet, served, tmp_path):
     served("").files.clear()
     result = devnet("get", "thyroid", "--folder", tmp_path)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "answered 404 (Not Found) to http://127.0.0.1" in result.stderr
     assert f"By hand: get the set from {DATASETS['thyroid'].address}" in result.stderr
     assert f"put it into {tmp_path}.\n" in result.stderr

@@ -34,7 +34,7 @@ from devnet.cli.table_options import (
 def alerts(
     model: Path, table: str, show: int, known: bool, wants_json: bool, **policy: Any
 ) -> None:
-    r"""Rank the rows of TABLE that are alerts, with reasons.
+    """Rank the rows of TABLE that are alerts, with reasons.
 
     Which rows are alerts is a matter of choice, and needs no new fit: by default it is what the
     model was given (see 'devnet inspect' and 'devnet policy').

@@ -52,7 +52,7 @@ def compare(
     report: Path | None,
     wants_json: bool,
 ) -> None:
-    r"""Measure on TABLE how well each method ranks labelled anomalies it has not seen.
+    """Measure on TABLE which method suits it.
 
     Every method learns from two thirds of the rows and ranks the last third, in turn and several
     times over. What comes out is a recommendation in plain words, for whichever method it is.

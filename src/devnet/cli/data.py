@@ -1,6 +1,5 @@
 """`devnet data`: the paper's data sets, listed, explained and fetched."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,9 +7,9 @@ from typing import Any
 
 import click
 
-Report = Callable[[str, int, int | None], None]
+from devnet.cli.table_options import as_json, echo_json
 
-as_json = click.option("--json", "wants_json", is_flag=True, help="Print JSON for other programs.")
+Report = Callable[[str, int, int | None], None]
 
 
 @click.group()
@@ -29,7 +28,7 @@ def list_sets(wants_json: bool) -> None:
 
     sets = [_facts(name) for name in DATASETS]
     if wants_json:
-        click.echo(json.dumps(sets, indent=2))
+        echo_json(sets)
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("name", "domain", "anomaly"):
@@ -61,7 +60,7 @@ def show(name: str, wants_json: bool) -> None:
     """Say all that is known about one set."""
     facts = _facts(name)
     if wants_json:
-        click.echo(json.dumps(facts, indent=2))
+        echo_json(facts)
         return
     click.echo(f"""\
 {facts["name"]}: {facts["domain"]}; the anomaly is: {facts["anomaly"]}
@@ -86,16 +85,21 @@ Cite      {facts["citation"]}
     type=click.Path(path_type=Path),
     help="Where to put the files; by default devnet in your cache folder.",
 )
-def get(names: tuple[str, ...], folder: Path | None) -> None:
+@as_json
+def get(names: tuple[str, ...], folder: Path | None, wants_json: bool) -> None:
     """Fetch sets; what broke off goes on where it stood."""
     from devnet.datasets import fetch, find
 
     for name in names:
         find(name, folder)  # an unknown name is said before anything is fetched
+    fetched = {}
     for name in names:
         with _progress() as report:
-            paths = fetch(name, folder, report)
-        _echo_fetched(name, paths, folder)
+            fetched[name] = fetch(name, folder, report)
+        if not wants_json:
+            _echo_fetched(name, fetched[name], folder)
+    if wants_json:
+        echo_json({name: [str(path) for path in paths] for name, paths in fetched.items()})
 
 
 def _facts(name: str) -> dict[str, Any]:

@@ -36,7 +36,15 @@ Say = Callable[[str], None]
 )
 @as_json
 def demo(folder: Path, rows: int, wants_json: bool) -> None:
-    """Make up card payments, find fraud in them, and say what happened."""
+    """Go the whole way on made-up payments.
+
+    Makes up card payments, learns from the few that are labelled as fraud, raises alerts, scores
+    all of them and writes a report.
+
+    \b
+    devnet demo
+    devnet demo --folder elsewhere --rows 20000
+    """
     start = time.perf_counter()
     say: Say = (lambda line: None) if wants_json else click.echo
     folder.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from devnet.cli.table_options import as_json, echo_json
+
 if TYPE_CHECKING:
     from devnet.experiments.runner import Progress
     from devnet.experiments.table import Table
@@ -36,17 +38,25 @@ def folders(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @experiment.command("list")
+@as_json
 @folders
-def list_experiments(folder: Path, results: Path | None) -> None:
+def list_experiments(folder: Path, results: Path | None, wants_json: bool) -> None:
     """Show the experiments and how many of their runs are done."""
     from devnet.experiments.plan import read_experiments
     from devnet.experiments.results import read_results
 
+    found = []
     for one in read_experiments(folder):
         planned = {run.key for run in one.plan()}
         records = read_results(_results_path(one.name, folder, results))
         done = planned & {record.run.key for record in records if not record.error}
-        click.echo(f"{one.name:<18} {len(done):>5} of {len(planned):>5} runs done   {one.question}")
+        question = {"name": one.name, "question": one.question}
+        found.append({**question, "done": len(done), "planned": len(planned)})
+    if wants_json:
+        echo_json(found)
+        return
+    for facts in found:
+        click.echo("{name:<18} {done:>5} of {planned:>5} runs done   {question}".format(**facts))
 
 
 @experiment.command()
@@ -55,6 +65,7 @@ def list_experiments(folder: Path, results: Path | None) -> None:
 @click.option("--methods", multiple=True, help="Only these methods.")
 @click.option("--runs", type=click.IntRange(min=1), help="Only the first seeds.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one a core]")
+@as_json
 @folders
 def run(
     name: str,
@@ -64,8 +75,9 @@ def run(
     workers: int | None,
     folder: Path,
     results: Path | None,
+    wants_json: bool,
 ) -> None:
-    r"""Do the runs of experiment NAME that are missing.
+    """Do the runs of experiment NAME that are missing.
 
     Stopped at any moment and started again, it goes on where it was.
 
@@ -89,18 +101,24 @@ def run(
     finally:
         display.close()
     failed = [record for record in records if record.error]
-    click.echo(f"{len(records) - len(failed)} of {len(plan)} runs are in {path}.")
+    n_done = len(records) - len(failed)
+    if wants_json:
+        echo_json({"results": str(path), "done": n_done, "planned": len(plan)})
+    else:
+        click.echo(f"{n_done} of {len(plan)} runs are in {path}.")
     for record in failed:
         click.echo(f"failed: {record.method} on {record.dataset}, seed {record.seed}", err=True)
         click.echo(f"  {record.error}", err=True)
     if failed:
         raise click.ClickException(f"{len(failed)} runs failed; the same command tries them again.")
-    click.echo(f"See them with: devnet experiment table {name}{_where(folder, results)}")
+    if not wants_json:
+        click.echo(f"See them with: devnet experiment table {name}{_where(folder, results)}")
 
 
 @experiment.command()
 @click.argument("name")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--json", "form", flag_value="json", help="Print JSON for other programs.")
 @folders
 def table(name: str, form: str, folder: Path, results: Path | None) -> None:
     """Show the results of experiment NAME beside the paper's."""
@@ -112,7 +130,7 @@ def table(name: str, form: str, folder: Path, results: Path | None) -> None:
     path = _results_path(name, folder, results)
     made = tables(one, read_results(path))
     if not made:
-        raise click.ClickException(
+        raise ValueError(
             f"no finished runs in {path} yet; make some: devnet experiment run {name}"
             f"{_where(folder, results)}"
         )
@@ -125,8 +143,9 @@ def table(name: str, form: str, folder: Path, results: Path | None) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="The page.  [default: report.html in the experiments' folder]",
 )
+@as_json
 @folders
-def report(output: Path | None, folder: Path, results: Path | None) -> None:
+def report(output: Path | None, folder: Path, results: Path | None, wants_json: bool) -> None:
     """Write one page with all tables and figures."""
     from devnet.experiments.plan import read_experiments
     from devnet.experiments.results import read_results
@@ -138,11 +157,14 @@ def report(output: Path | None, folder: Path, results: Path | None) -> None:
         for one in read_experiments(folder)
     ]
     if not any(records for _, records in found):
-        raise click.ClickException(
+        raise ValueError(
             f"no results in {results or folder / 'results'} yet; make some: devnet experiment run"
         )
     output = output or folder / "report.html"
     write_whole(output, make_page(found).encode())
+    if wants_json:
+        echo_json({"report": str(output)})
+        return
     click.echo(f"The report is in {output}.")
 
 
@@ -153,20 +175,23 @@ def report(output: Path | None, folder: Path, results: Path | None) -> None:
     required=True,
     help="Folder of the earlier results.",
 )
+@as_json
 @folders
-def verify(against: Path, folder: Path, results: Path | None) -> None:
+def verify(against: Path, folder: Path, results: Path | None, wants_json: bool) -> None:
     """Say whether results that were made again are the same."""
     from devnet.experiments.plan import experiment_names
     from devnet.experiments.results import read_results
     from devnet.experiments.verification import verify as compare
 
     if against.resolve() == (results or folder / "results").resolve():
-        raise click.ClickException(f"{against} cannot be compared with itself; name --results.")
-    is_reproduced = True
+        raise ValueError(f"{against} cannot be compared with itself; name --results.")
+    verdicts = {}
     for name in experiment_names(folder):
         old = read_results(against / f"{name}.jsonl")
-        verdict = compare(old, read_results(_results_path(name, folder, results)))
-        is_reproduced &= verdict.is_reproduced
+        verdicts[name] = compare(old, read_results(_results_path(name, folder, results)))
+    if wants_json:
+        echo_json({name: verdict._asdict() for name, verdict in verdicts.items()})
+    for name, verdict in ({} if wants_json else verdicts).items():
         click.echo(
             f"{name:<18} {verdict.n_equal} of {verdict.n_runs} runs are equal to the last bit, "
             f"{verdict.n_missing} are missing; the largest difference is "
@@ -175,7 +200,7 @@ def verify(against: Path, folder: Path, results: Path | None) -> None:
         )
         for cell in verdict.outside:
             click.echo(f"  {cell}")
-    if not is_reproduced:
+    if not all(verdict.is_reproduced for verdict in verdicts.values()):
         raise click.ClickException("not all experiments are reproduced.")
 
 
@@ -188,7 +213,7 @@ def _show(made: "list[Table]", form: str) -> None:
 def _results_path(name: str, folder: Path, results: Path | None) -> Path:
     place = results or folder / "results"
     if place.exists() and not place.is_dir():
-        raise click.ClickException(f"{place} is a file; name the folder of the results.")
+        raise ValueError(f"{place} is a file; name the folder of the results.")
     return place / f"{name}.jsonl"
 
 
@@ -202,9 +227,7 @@ def _split(names: tuple[str, ...]) -> list[str]:
     """`--datasets a,b` and `--datasets a --datasets b` alike."""
     parts = [part.strip() for name in names for part in name.split(",")]
     if "" in parts:
-        raise click.ClickException(
-            f"{','.join(names)!r} names nothing; leave the option out for all."
-        )
+        raise ValueError(f"{','.join(names)!r} names nothing; leave the option out for all.")
     return parts
 
 

@@ -28,7 +28,9 @@ LEAST_SHOWN = 0.005  # contributions below are summed up
 )
 @as_json
 def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) -> None:
-    r"""Say what each column of a row of TABLE adds to its score.
+    """Say why a row of TABLE has its score.
+
+    What each of its columns adds to the score, and which labelled anomaly is most like it.
 
     Contributions add up to the row's score minus that of a typical unlabelled row.
 

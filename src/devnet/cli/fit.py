@@ -53,7 +53,7 @@ def fit(
     wants_json: bool,
     **policy: Any,
 ) -> None:
-    r"""Learn from TABLE, in which a column marks a few anomalies.
+    """Learn from TABLE, where a few anomalies are marked.
 
     TABLE is a CSV, Parquet, Arrow or svmlight file, a folder of Parquet files, or a glob in
     quotes. Rows whose label is missing, or is the other of two values, are unlabelled: they need

@@ -60,11 +60,11 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="deviation-network", prog_name="devnet")
 def main() -> None:
-    r"""Find anomalies in a table with few labels, and say why they are.
+    """Find anomalies in a table with few labels, and say why they are.
 
     \b
-    devnet demo                                              the journey on made-up payments
-    devnet fit payments.csv --label fraud -o fraud.devnet    learn
-    devnet alerts fraud.devnet payments.csv --budget 10      what to look at first, and why
-    devnet score fraud.devnet new.csv -o scored.csv          score other rows
+    devnet demo                                             the whole journey
+    devnet fit payments.csv --label fraud -o fraud.devnet   learn
+    devnet alerts fraud.devnet payments.csv --budget 10     what to look at, and why
+    devnet score fraud.devnet new.csv -o scored.csv         score other rows
     """

@@ -20,7 +20,9 @@ from devnet.cli.table_options import (
 @policy_options
 @as_json
 def policy(model: Path, wants_json: bool, **options: Any) -> None:
-    r"""Store in MODEL which rows are alerts; nothing is fitted again.
+    """Choose which rows MODEL alerts on.
+
+    The choice is kept in MODEL; nothing is fitted again.
 
     \b
     devnet policy fraud.devnet --budget 100

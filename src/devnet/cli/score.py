@@ -34,7 +34,7 @@ from devnet.cli.table_options import (
 def score(
     model: Path, table: str, output: Path, only_id: bool, wants_json: bool, **policy: Any
 ) -> None:
-    r"""Score the rows of TABLE by MODEL into a new file.
+    """Score the rows of TABLE by MODEL into a new file.
 
     It has the table's columns and anomaly_score, p_value, nominal_p_value (where the method has
     one) and is_alert. The table is read batch by batch and may be larger than memory. The file

@@ -1,0 +1,312 @@
+"""The verbs on tables, as a user types them."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from devnet.cli.main import VERBS, main
+
+N = 800
+
+
+def columns(seed=0, n_rows=N):
+    generator = np.random.default_rng(seed)
+    amount = generator.lognormal(3, 1, n_rows)
+    is_fraud = amount > np.quantile(amount, 0.95)
+    return {
+        "id": [f"P{i}" for i in range(n_rows)],
+        "amount": amount,
+        "shop": np.where(is_fraud, "casino", generator.choice(["baker", "grocer"], n_rows)),
+        "fraud": [1 if fraud and i < n_rows // 2 else None for i, fraud in enumerate(is_fraud)],
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table and a model that was fitted to it by the command."""
+    folder = tmp_path_factory.mktemp("journey")
+    table = pa.table(columns())
+    pq.write_table(table, folder / "t.parquet")
+    csv.write_csv(table, folder / "t.csv")
+    done = CliRunner().invoke(
+        main,
+        ["fit", str(folder / "t.parquet"), "--label", "fraud", "-o", str(folder / "m.devnet")],
+    )
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+@pytest.fixture
+def devnet(folder, monkeypatch):
+    """Run the command in the folder."""
+    monkeypatch.chdir(folder)
+    return lambda *words: CliRunner().invoke(main, list(map(str, words)))
+
+
+def test_fit_says_what_was_learned(devnet, folder):
+    done = devnet("fit", "t.csv", "--label", "fraud", "-o", "other.devnet", "--budget", 10)
+    assert done.exit_code == 0, done.output
+    assert "800; labelled as anomalies (fraud = 1)" in done.stdout
+    assert "id: identifier: every value occurs once" in done.stdout
+    assert "the 10 highest rows" in done.stdout
+    assert "Next: devnet alerts other.devnet t.csv" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 88
+    facts = json.loads(
+        devnet("fit", "t.csv", "--label", "fraud", "-o", "other.devnet", "--json").stdout
+    )
+    assert facts["rows"] == N
+    assert facts["policy"]["policy"] == "false-alarm rate"
+    assert {column["name"] for column in facts["columns"]} == {"amount", "shop"}
+
+
+@pytest.mark.parametrize("table", ["t.csv", "t.parquet", "t.*v"])
+def test_score_writes_the_table_with_scores(devnet, folder, table):
+    done = devnet("score", "m.devnet", table, "-o", "scored.csv")
+    assert done.exit_code == 0, done.output
+    assert "scored.csv: 800 rows scored" in done.stdout
+    scored = csv.read_csv(folder / "scored.csv")
+    assert scored.column_names[:5] == ["id", "amount", "shop", "fraud", "anomaly_score"]
+    assert scored.num_rows == N
+    facts = json.loads(devnet("score", "m.devnet", table, "-o", "scored.csv", "--json").stdout)
+    assert facts["n_rows"] == N
+    assert facts["n_alerts"] == sum(scored["is_alert"].to_pylist())
+
+
+def test_alerts_are_ranked_with_reasons(devnet):
+    done = devnet("alerts", "m.devnet", "t.csv", "--budget", 7, "--show", 2)
+    assert done.stdout.startswith("7 alerts in 779 rows (the 7 highest rows, scores above ")
+    assert done.stdout.count("most like P") == 2
+    assert "amount" in done.stdout
+    assert "and 5 more" in done.stdout
+    facts = json.loads(devnet("alerts", "m.devnet", "t.csv", "--budget", 7, "--json").stdout)
+    assert [one["row"] for one in facts["shown"]]
+    assert facts["shown"][0]["reasons"][0]["text"].endswith(
+        f"{facts['shown'][0]['reasons'][0]['contribution']:+.2g}"
+    )
+    scores = [one["score"] for one in facts["shown"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_no_alert_is_a_note_with_what_to_do(devnet):
+    done = devnet("alerts", "m.devnet", "t.csv", "--false-alarm-rate", 0.0001)
+    assert done.exit_code == 0
+    assert "0 alerts" in done.stdout
+    assert "smallest possible is 0.0013" in done.stderr
+    assert "--budget 20" in done.stderr
+
+
+def test_explain_adds_up(devnet):
+    done = devnet("explain", "m.devnet", "t.csv", "--row", 3)
+    assert "Row 3, P3: score" in done.stdout
+    assert "a typical row" in done.stdout
+    (one,) = json.loads(devnet("explain", "m.devnet", "t.csv", "--row", 3, "--json").stdout)
+    assert one["score"] - one["baseline_score"] == pytest.approx(
+        sum(one["contributions"].values()), abs=1e-3
+    )
+
+
+def test_a_policy_is_kept_in_the_model(devnet, folder):
+    (folder / "p.devnet").write_bytes((folder / "m.devnet").read_bytes())
+    done = devnet("policy", "p.devnet", "--cost", 500, 5)
+    assert "a miss for 500 would cost more than a false alarm for 5: scores above" in done.stdout
+    assert "a miss for 500" in devnet("inspect", "p.devnet").stdout
+    facts = json.loads(devnet("policy", "p.devnet", "--budget", 3, "--json").stdout)
+    assert facts["policy"] == "the 3 highest rows"
+    assert devnet("alerts", "p.devnet", "t.csv").stdout.startswith("3 alerts in 779 rows")
+
+
+def test_inspect_tells_all(devnet):
+    shown = devnet("inspect", "m.devnet").stdout
+    assert "amount" in shown
+    assert "3 values: " in shown
+    assert "numpy" in shown
+    facts = json.loads(devnet("inspect", "m.devnet", "--json").stdout)
+    assert facts["calibration_rows"] == 779
+    assert sum(column["importance"] for column in facts["columns"]) == pytest.approx(1)
+
+
+def test_a_report_is_one_whole_page(devnet, folder):
+    done = devnet("fit", "t.csv", "--label", "fraud", "-o", "r.devnet", "--report", "r.html")
+    assert done.exit_code == 0, done.output
+    assert "Report         r.html" in done.stdout
+    page = (folder / "r.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "amount" in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+BAD_TABLES = {
+    "empty.csv": (b"", "is empty"),
+    "header.csv": (b"a,b,fraud\n", "has no rows, only the columns a, b, fraud"),
+    "ragged.csv": (b"a,b,fraud\n1,2,1\n1,2\n", "has 2 values for 3 columns in line 3"),
+    "space.csv": (b"a b fraud\n1 2 1\n2 2 0\n", "as if ' ' separated its columns"),
+    "twice.csv": (b"a,a,fraud\n1,2,1\n2,3,0\n", "more than one column named 'a'"),
+    "three.csv": (b"a,fraud\n1,0\n2,1\n3,2\n", "--label fraud --anomaly"),
+    "unlabelled.csv": (b"a,fraud\n1,\n2,\n3,\n", "is empty in all 3 rows: no labelled anomaly"),
+    "zero.csv": (b"a,fraud\n1,0\n2,0\n3,0\n", "every label in 'fraud' is '0'"),
+    "mixed.csv": (
+        b"a,fraud\n" + b"1.5,0\n" * 30 + b"two,1\n",
+        "holds 'two' in line 32 of the column 'a', which is read as double.",
+    ),
+    "latin.csv": ("a,fraud\nMüller,1\nB,0\n".encode("latin1"), "iconv -f latin1 -t utf8"),
+    "nul.csv": (b"a,fraud\nx\0y,1\nb,0\n", "has a NUL byte"),
+    "excel.csv": (b"PK\x03\x04rest", "Excel"),
+    "cut.parquet": (b"PAR1 and no more", "damaged or not whole"),
+    "useless.csv": (
+        b"a,fraud\n" + b"7,0\n" * 5 + b"7,1\n",
+        "no column of the table can be used: 'a' (constant: always 7)",
+    ),
+}
+
+
+def is_a_sentence(done):
+    """An error of one line, with a hint of what to do, and no traceback."""
+    return (
+        done.exit_code == 2
+        and isinstance(done.exception, SystemExit)
+        and done.stdout == ""
+        and done.stderr.count("Error: ") == 1
+        and "Traceback" not in done.stderr
+        and len(done.stderr) < 600
+    )
+
+
+@pytest.mark.parametrize("name", BAD_TABLES)
+@pytest.mark.parametrize("verb", ["fit", "compare"])
+def test_bad_tables_get_a_sentence_and_leave_nothing(devnet, tmp_path, monkeypatch, name, verb):
+    monkeypatch.chdir(tmp_path)
+    content, sentence = BAD_TABLES[name]
+    (tmp_path / name).write_bytes(content)
+    more = ["-o", "m.devnet"] if verb == "fit" else ["--method", "PU trees"]
+    done = devnet(verb, name, "--label", "fraud", *more)
+    assert is_a_sentence(done), done.output
+    too_few = verb == "compare" and "comparing methods takes at least 6" in done.stderr
+    assert sentence in done.stderr or too_few
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+BAD_WORDS = [
+    (["fit", "nosuch.csv", "--label", "fraud", "-o", "x"], "there is no file nosuch.csv"),
+    (["fit", "t.csv", "--label", "frad", "-o", "x"], "Did you mean 'fraud'?"),
+    (["fit", "t.csv", "--label", "fraud", "-o", "no/x"], "mkdir -p no"),
+    (["fit", "t.csv", "--label", "fraud", "-o", "."], "is a folder"),
+    (["fit", "t.csv", "--label", "fraud", "-o", "x", "--method", "devnett"], "mean 'DevNet'?"),
+    (["fit", "t.csv", "--label", "fraud", "-o", "x", "--ignore", "shp"], "mean 'shop'?"),
+    (["fit", "t.csv", "--label", "fraud", "-o", "x", "--categorical", "sop"], "mean 'shop'?"),
+    (["fit", "t.csv", "--label", "fraud", "-o", "x", "--id", "ip"], "mean 'id'?"),
+    (["fit", "t.csv", "--label", "fraud", "-o", "x", "--anomaly", "7"], "no row has the value '7'"),
+    (["fit", "t.csv", "--label", "fraud", "-o", "x", "--budget", "0"], "at least 1"),
+    (["fit", "t.csv", "--label", "fraud", "-o", "x", "--fdr", "2"], "below 1"),
+    (["fit", "t.csv", "--label", "fraud", "-o", "x", "--fdr", ".1", "--budget", "3"], "exclude"),
+    (["fit", "t.csv", "--label", "shop", "-o", "x", "--ignore", "fraud"], "--anomaly casino"),
+    (["score", "none.devnet", "t.csv", "-o", "x.csv"], "there is no model file none.devnet"),
+    (["score", "t.csv", "t.csv", "-o", "x.csv"], "not a whole model file"),
+    (["score", "m.devnet", "t.csv", "-o", "x.xyz"], "call it x.parquet, x.csv or x.arrow"),
+    (["score", "m.devnet", "t.csv", "-o", "t.csv"], "is the table itself"),
+    (["score", "m.devnet", "t.csv", "-o", "no/x.csv"], "mkdir -p no"),
+    (["explain", "m.devnet", "t.csv", "--row", "800"], "numbered from 0 to 799"),
+    (["explain", "m.devnet", "t.csv", "--row", "-1"], "there is no row -1"),
+    (["policy", "m.devnet"], "give one of --budget"),
+    (["inspect", "t.parquet"], "not a whole model file"),
+    (["compare", "t.csv", "--label", "nix"], "unknown column 'nix'"),
+    (["fti"], "Did you mean 'fit'?"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), BAD_WORDS)
+def test_wrong_words_get_a_sentence(devnet, folder, words, sentence):
+    before = sorted(path.name for path in folder.iterdir())
+    done = devnet(*words)
+    assert is_a_sentence(done), done.output
+    assert sentence in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_detector_of_matrices_is_no_model_of_tables(devnet, folder):
+    from devnet import DevNet
+
+    DevNet(n_epochs=1).fit([[0.0], [1.0], [2.0]], [0, 0, 1]).save(folder / "matrix.devnet")
+    done = devnet("inspect", "matrix.devnet")
+    assert done.exit_code == 2
+    assert "devnet.load('matrix.devnet')" in done.stderr
+
+
+def test_a_cell_of_ten_million_characters_and_many_categories_are_no_problem(devnet, folder):
+    generator = np.random.default_rng(0)
+    rows = {
+        "text": ["x" * 10_000_000] + ["short"] * 999,
+        "many": [f"merchant {i % 700}" for i in range(1000)],
+        "amount": generator.random(1000),
+        "fraud": [float("nan") if i % 50 else 1.0 for i in range(1000)],
+    }
+    csv.write_csv(pa.table(rows), folder / "odd.csv")
+    done = devnet("fit", "odd.csv", "--label", "fraud", "-o", "odd.devnet")
+    assert done.exit_code == 0, done.output
+    assert (folder / "odd.devnet").stat().st_size < 2_000_000
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="file sizes cannot be limited here")
+def test_a_full_disk_leaves_no_output(folder, tmp_path):
+    """The file size of a process is limited, so that writing fails in the middle."""
+    program = (
+        "import resource, sys\n"
+        "from devnet.cli.main import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "main(sys.argv[1:])\n"
+    )
+    words = ["score", str(folder / "m.devnet"), str(folder / "t.csv"), "-o"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words, str(tmp_path / "x.csv")],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_folder_without_the_right_to_write_is_said_before_the_work(devnet, folder, tmp_path):
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    done = devnet("fit", "t.csv", "--label", "fraud", "-o", tmp_path / "m.devnet")
+    assert is_a_sentence(done)
+    assert "is not writable" in done.stderr
+
+
+def test_help_is_quick_and_every_verb_shows_examples():
+    program = (
+        "import sys; from devnet.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'torch', 'pyarrow'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    for verb in VERBS:
+        assert f"  {verb} " in done.stdout
+    for verb in ("fit", "score", "alerts", "explain", "policy", "inspect", "compare"):
+        shown = CliRunner().invoke(main, [verb, "--help"]).stdout
+        assert f"\n  devnet {verb} " in shown
+        assert "--json" in shown
+
+
+def test_the_shell_completes_verbs_and_options():
+    environment = {**os.environ, "COMP_WORDS": "devnet sc", "COMP_CWORD": "1"}
+    environment["_DEVNET_COMPLETE"] = "bash_complete"
+    program = "from devnet.cli.main import main; main(prog_name='devnet')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment
+    )
+    assert "score" in done.stdout
