@@ -73,7 +73,8 @@ def test_fit_says_what_was_learned(devnet, folder):
 def test_score_writes_the_table_with_scores(devnet, folder, table):
     done = devnet("score", "m.devnet", table, "-o", "scored.csv")
     assert done.exit_code == 0, done.output
-    assert "scored.csv: 800 rows scored" in done.stdout
+    assert done.stdout.startswith("800 rows scored, ")
+    assert "They are in scored.csv" in done.stdout
     scored = csv.read_csv(folder / "scored.csv")
     assert scored.column_names[:5] == ["id", "amount", "shop", "fraud", "anomaly_score"]
     assert scored.num_rows == N

@@ -19,9 +19,13 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 
 
-def test_the_readme_s_program_prints_what_the_readme_says():
-    text = (ROOT / "README.md").read_text()
-    ((program, expected),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.S)
+README = (ROOT / "README.md").read_text()
+PROGRAMS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.S)
+
+
+@pytest.mark.parametrize("place", range(len(PROGRAMS)))
+def test_the_readme_s_programs_print_what_the_readme_says(place):
+    program, expected = PROGRAMS[place]
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
         exec(program, {})
@@ -88,6 +92,18 @@ def test_every_verb_is_documented_and_has_help():
         assert f"devnet {' '.join(path)}" in text
 
 
+def test_the_readme_lists_the_options_of_every_verb_on_tables():
+    rows = dict(re.findall(r"^\| `devnet (\w+)[^`]*` \|(.*)$", README, re.M))
+    verbs = dict(commands(main))
+    assert {(verb,) for verb in rows} <= set(verbs)
+    for path, command in verbs.items():
+        if len(path) > 1:  # of the paper's data and experiments
+            continue
+        options = {option for parameter in command.params for option in parameter.opts}
+        named = set(re.findall(r"`(--[a-z-]+)`", rows[path[0]]))
+        assert named | {"--json"} == {option for option in options if option.startswith("--")}
+
+
 def test_every_make_target_in_the_documents_exists():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
     for document in DOCUMENTS:
@@ -103,11 +119,23 @@ def test_every_file_named_in_the_documents_exists(document):
         assert any(place.exists() for place in places), name
 
 
-def test_the_demo_finds_the_anomalies():
+def test_the_readme_s_first_screen_is_the_demo(tmp_path):
+    """The journey as a user goes it: what the README shows is what the demo prints."""
+    (screen,) = re.findall(r"```\n(\$ devnet fit .*?)```", README, re.S)
     done = subprocess.run(
-        [sys.executable, "-m", "devnet.cli", "demo"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "devnet.cli", "demo", "--folder", "x"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
     )
     assert done.stderr == ""
-    auc_pr = float(re.search(r"AUC-PR +([\d.]+)", done.stdout).group(1))
-    assert auc_pr > 0.9
-    assert "8 of them are among the 8 anomalies" in done.stdout
+    shown = done.stdout.replace("x/", "")
+    for part in screen.split("\n\n"):
+        assert part.strip() in shown
+    assert "Now open report.html" in shown
+    names = {path.name for path in (tmp_path / "x").iterdir()}
+    assert names == {"payments.parquet", "fraud.devnet", "scored.parquet", "report.html"}
+    (n_fraud,) = re.findall(r"(\d+) are fraud \(", shown)
+    assert f"Of the 100 highest other payments {n_fraud} are fraud." in README
+    assert int(n_fraud) >= 90

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from devnet.cli.explain import alert_text
+from devnet.cli.explain import alert_text, explanation_text
 from devnet.cli.model_text import model_text
 from devnet.cli.table_options import as_json, echo_json
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from devnet.tables import TableModel
 
 N_ALERTS = 100
-N_SHOWN = 3
+N_SHOWN = 2
 SEED = 0
+TABLE, MODEL, SCORED = "payments.parquet", "fraud.devnet", "scored.parquet"
 Say = Callable[[str], None]
 
 
@@ -48,11 +49,12 @@ def demo(folder: Path, rows: int, wants_json: bool) -> None:
     start = time.perf_counter()
     say: Say = (lambda line: None) if wants_json else click.echo
     folder.mkdir(parents=True, exist_ok=True)
-    kind = _make_up(folder / "payments.parquet", rows, say)
+    kind = _make_up(folder / TABLE, rows, say)
     model = _fit(folder, say)
     found = _raise_alerts(model, folder, kind, say)
+    _explain(model, folder, say)
     _score(model, folder, say)
-    report = _report(model, folder, say)
+    report = _report(model, folder)
     seconds = time.perf_counter() - start
     say(f"\nAll of it took {seconds:.0f} s. Now open {report} in a browser.")
     if wants_json:
@@ -69,12 +71,11 @@ def _make_up(path: Path, n_rows: int, say: Say) -> "np.ndarray":
     table, kind = make_payments(n_rows, seed=SEED)
     with whole_file(path) as temporary:
         pq.write_table(table, temporary)
-    n_labelled = table.num_rows - table["fraud"].null_count
-    n_fraud = int((kind != "normal").sum())
+    n_fraud, n_labelled = int((kind != "normal").sum()), n_rows - table["fraud"].null_count
     say(f"""\
-{path}: {n_rows:,} made-up card payments, {table.num_columns} raw columns.
-{n_fraud:,} of them are fraud of four kinds. The bank knows {n_labelled}, which have fraud = 1; all
-other rows have nothing there. One of the kinds, collusion, nobody has ever labelled.
+{path} has {n_rows:,} made-up card payments in {table.num_columns} raw columns.
+{n_fraud:,} of them are fraud of four kinds, but the bank knows only {n_labelled}: they have
+fraud = 1, all other rows have nothing there. One kind, collusion, was never labelled.
 """)
     return kind
 
@@ -83,10 +84,9 @@ def _fit(folder: Path, say: Say) -> "TableModel":
     from devnet.tables import TableModel
     from devnet.tables.description import describe_model
 
-    table, path = folder / "payments.parquet", folder / "fraud.devnet"
-    say(f"$ devnet fit {table} --label fraud --output {path}\n")
-    model = TableModel(random_state=SEED).fit(table, "fraud")
-    model.save(path)
+    say(f"$ devnet fit {folder / TABLE} --label fraud --output {folder / MODEL}")
+    model = TableModel(random_state=SEED).fit(folder / TABLE, "fraud")
+    model.save(folder / MODEL)
     say(model_text(describe_model(model)))
     return model
 
@@ -98,36 +98,43 @@ def _raise_alerts(
     from devnet.alert_policies import Budget
     from devnet.tables import find_alerts
 
-    table, path = folder / "payments.parquet", folder / "fraud.devnet"
-    say(f"\n$ devnet alerts {path} {table} --budget {N_ALERTS} --show {N_SHOWN}\n")
-    found = find_alerts(model, table, policy=Budget(N_ALERTS), n_shown=N_ALERTS)
+    command = f"devnet alerts {folder / MODEL} {folder / TABLE}"
+    say(f"\n$ {command} --budget {N_ALERTS} --show {N_SHOWN}")
+    found = find_alerts(model, folder / TABLE, policy=Budget(N_ALERTS), n_shown=N_ALERTS)
     for place, one in enumerate(found.shown[:N_SHOWN], start=1):
-        say(alert_text(place, one) + "\n")
+        say(alert_text(place, one))
     truth = Counter(kind[[one.row for one in found.shown]].tolist())
     n_fraud = found.n_alerts - truth.pop("normal", 0)
     kinds = ", ".join(f"{count} {name}" for name, count in truth.most_common())
-    say(f"""\
-The payments are made up, so we can look: of the {found.n_alerts} highest that nobody had labelled
-{n_fraud} are fraud ({kinds}). By chance it would be {(kind != "normal").mean():.1%} of them.""")
+    say(f"""
+As the payments are made up, we can look: of the {found.n_alerts} highest that nobody had labelled,
+{n_fraud} are fraud ({kinds}).
+By chance it would be {(kind != "normal").mean():.1%}.""")
     return {"alerts": found.n_alerts, "fraud_among_alerts": n_fraud, "kinds": dict(truth)}
+
+
+def _explain(model: "TableModel", folder: Path, say: Say) -> None:
+    from devnet.alert_policies import Budget
+    from devnet.tables import find_alerts
+
+    (highest,) = find_alerts(model, folder / TABLE, policy=Budget(1)).shown
+    say(f"\n$ devnet explain {folder / MODEL} {folder / TABLE} --row {highest.row}")
+    say(explanation_text(highest))
 
 
 def _score(model: "TableModel", folder: Path, say: Say) -> None:
     from devnet.tables import score_table
 
-    table, path, output = (
-        folder / n for n in ("payments.parquet", "fraud.devnet", "scored.parquet")
-    )
-    say(f"\n$ devnet score {path} {table} --output {output}\n")
-    done = score_table(model, table, output)
-    say(f"{output}: {done.n_rows:,} rows, {done.n_alerts:,} alerts ({model.policy.in_words()}).")
+    say(f"\n$ devnet score {folder / MODEL} {folder / TABLE} --output {folder / SCORED}")
+    done = score_table(model, folder / TABLE, folder / SCORED)
+    say(f"{done.n_rows:,} rows scored, {done.n_alerts:,} alerts ({done.policy}).")
 
 
-def _report(model: "TableModel", folder: Path, say: Say) -> Path:
+def _report(model: "TableModel", folder: Path) -> Path:
     from devnet.report.fit_facts import fit_facts
     from devnet.report.fit_page import make_fit_page
     from devnet.whole_file import write_whole
 
     path = folder / "report.html"
-    write_whole(path, make_fit_page(fit_facts(model, folder / "payments.parquet")).encode())
+    write_whole(path, make_fit_page(fit_facts(model, folder / TABLE)).encode())
     return path

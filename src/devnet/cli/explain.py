@@ -11,7 +11,8 @@ from devnet.cli.table_options import as_json, echo_json, open_model
 if TYPE_CHECKING:
     from devnet.tables import Explanation
 
-LEAST_SHOWN = 0.005  # contributions below are summed up
+LEAST_SHOWN = 0.05  # contributions below are summed up
+TYPICAL = "a typical row"
 
 
 @click.command()
@@ -42,8 +43,7 @@ def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) ->
     if wants_json:
         echo_json([explanation_json(one) for one in explained])
         return
-    for one in explained:
-        _echo(one)
+    click.echo("\n\n".join(map(explanation_text, explained)))
 
 
 def explanation_json(one: "Explanation") -> dict[str, object]:
@@ -67,18 +67,19 @@ def p_text(p_value: float) -> str:
     return f"{p_value:.{max(2, 1 - floor(log10(p_value)))}f}"
 
 
-def _echo(one: "Explanation") -> None:
+def explanation_text(one: "Explanation") -> str:
+    """What each column adds to a row's score, as a sum."""
     name = f"Row {one.row}" if one.id == f"row {one.row}" else f"Row {one.row}, {one.id}"
-    click.echo(f"{name}: score {one.score:.2f}, p-value {p_text(one.p_value)}")
-    for reason in one.reasons:
-        click.echo(f"  {reason.text}")
-    click.echo(f"  most like the labelled anomaly {one.nearest}\n")
     shown = {name: part for name, part in one.contributions.items() if abs(part) >= LEAST_SHOWN}
     rest = sum(one.contributions.values()) - sum(shown.values())
-    width = max([len("a typical row"), *map(len, shown)])
-    click.echo(f"  {'a typical row':<{width}}  {one.baseline_score:>7.2f}")
-    for column, part in shown.items():
-        click.echo(f"  {column:<{width}}  {part:>+7.2f}")
-    if abs(rest) >= LEAST_SHOWN:
-        click.echo(f"  {'all others':<{width}}  {rest:>+7.2f}")
-    click.echo(f"  {'score':<{width}}  {one.score:>7.2f}\n")
+    width = max([len(TYPICAL), *map(len, shown)])
+    lines = [
+        f"{name}: score {one.score:.2f}, p-value {p_text(one.p_value)}",
+        f"  {TYPICAL:<{width}}  {one.baseline_score:>7.2f}",
+        *(f"  {column:<{width}}  {part:>+7.2f}" for column, part in shown.items()),
+        f"  {'all others':<{width}}  {rest:>+7.2f}",
+        f"  {'score':<{width}}  {one.score:>7.2f}",
+        *(f"  {reason.text}" for reason in one.reasons),
+        f"  most like the labelled anomaly {one.nearest}",
+    ]
+    return "\n".join(lines)

@@ -63,6 +63,6 @@ def score(
         return
     echo_notes(done.notes)
     click.echo(
-        f"{output}: {done.n_rows:,} rows scored in {seconds:.1f} s, {done.n_alerts:,} alerts "
-        f"({done.policy})."
+        f"{done.n_rows:,} rows scored, {done.n_alerts:,} alerts ({done.policy}).\n"
+        f"They are in {output}; it took {seconds:.1f} s."
     )
