@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -311,3 +312,25 @@ def test_the_shell_completes_verbs_and_options():
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment
     )
     assert "score" in done.stdout
+
+
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
+def test_scoring_can_be_killed_and_given_again(folder, tmp_path, how):
+    many = pa.concat_tables([pa.table(columns(seed)) for seed in range(400)])
+    pq.write_table(many, tmp_path / "many.parquet")
+    output = tmp_path / "scored.parquet"
+    words = ["score", folder / "m.devnet", tmp_path / "many.parquet", "-o", output]
+    command = [sys.executable, "-m", "devnet.cli", *map(str, words)]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while running.poll() is None and not list(tmp_path.glob(".scored.parquet.*")):
+        time.sleep(0.01)
+    running.send_signal(getattr(signal, how))
+    _, complaint = running.communicate(timeout=60)
+    assert running.returncode != 0
+    assert b"Traceback" not in complaint
+    assert not output.exists()
+    left = list(tmp_path.glob(".scored.parquet.*"))
+    assert bool(left) == (how == "SIGKILL")  # nobody can clean up after that
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "320,000 rows scored" in again.stdout
+    assert pq.read_metadata(output).num_rows == 320_000
