@@ -7,6 +7,7 @@ from devnet import DeviationEnsemble, DevNet
 from devnet.datasets import Dataset
 from devnet.experiments.measures import (
     LEVELS,
+    calibration,
     expectation,
     ranking,
     runtime,
@@ -51,6 +52,29 @@ def test_uniform_p_values_lie_beyond_each_level_as_often_as_promised(dataset, se
     for level in LEVELS:
         assert abs(metrics[f"normal beyond {level}"] - (1 - level)) < 0.06
         assert metrics[f"anomalies beyond {level}"] == 1
+
+
+@pytest.mark.parametrize("make", [DevNet, DeviationEnsemble])
+def test_calibrated_p_values_are_as_rare_as_they_say(dataset, seed, make):
+    fewer = {"n_epochs": 5} if make is DevNet else {"n_networks": 2, "n_trees": 20}
+    metrics = calibration(make(**fewer, random_state=seed), dataset, seed, contamination=0).metrics
+    assert metrics["low"] <= 0.01 <= metrics["high"]
+    assert metrics["within"] == (metrics["low"] <= metrics["calibrated"] <= metrics["high"])
+    assert metrics["calibrated"] < 0.05
+    assert 0 <= metrics["nominal"] <= 1
+
+
+def test_the_band_is_that_of_exact_p_values():
+    """Uniform scores are as calibrated as can be, so nine in ten and more lie within the band."""
+    within = []
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        rows = generator.random((3000, 2)).astype(np.float32)
+        is_anomaly = np.arange(3000) < 300
+        rows[:300, 0] += 1
+        made = Dataset("made", rows, is_anomaly, [], "")
+        within.append(calibration(Oracle(), made, seed, contamination=0).metrics["within"])
+    assert np.mean(within) > 0.87
 
 
 def test_an_expectation_stands_beside_what_came(dataset, seed):

@@ -96,7 +96,20 @@ def comparison():
     return experiment(), runs("thyroid", "Def", [0.2, 0.4])
 
 
-EVERY = [comparison, sweep, significance, unknown, runtime]
+def calibration():
+    names = ("calibrated", "low", "high", "within", "within the binomial band", "nominal")
+    records = [
+        replace(one, metrics=dict.fromkeys(names, 0.01))
+        for share in (0.0, 0.02)
+        for one in runs(
+            "thyroid", "Def", [0, 0], settings={"contamination": share}, measure="calibration"
+        )
+    ]
+    grid = [{"contamination": [0.0, 0.02]}]
+    return experiment(measure="calibration", paper="", grid=grid, methods=ONE), records
+
+
+EVERY = [comparison, sweep, significance, calibration, unknown, runtime]
 
 
 @pytest.mark.parametrize("make", EVERY)
@@ -115,7 +128,7 @@ def test_a_page_is_well_formed_and_needs_nothing_else(make):
 
 def test_all_experiments_are_on_one_page():
     page = make_page([make() for make in EVERY])
-    assert len(re.findall('<section id="made">', page)) == 5
+    assert len(re.findall('<section id="made">', page)) == len(EVERY)
     assert "What differs from the paper" in page
     assert "<dt>devnet</dt>" in page
 

@@ -186,6 +186,26 @@ def test_significance_shows_a_share_for_each_level():
     assert table.header[1:] == texts(table)["thyroid"]
 
 
+def test_calibration_shows_shares_bands_and_runs_within():
+    records = [
+        replace(
+            one,
+            metrics={**dict.fromkeys(("low", "calibrated", "high", "nominal"), 0.01)}
+            | {"within": float(one.seed == 0), "within the binomial band": 1.0},
+        )
+        for share in (0.0, 0.02)
+        for one in runs(
+            "thyroid", "Def", [0, 0], settings={"contamination": share}, measure="calibration"
+        )
+    ]
+    grid = [{"contamination": [0.0, 0.02]}]
+    clean, hidden = tables(experiment(measure="calibration", paper="", grid=grid), records)
+    assert clean.title.endswith("0% hidden anomalies")
+    assert hidden.title.endswith("2% hidden anomalies")
+    expected = ["1.00%", "1.00% to 1.00%", "1 of 2", "2 of 2", "1.00%"]
+    assert texts(clean)["thyroid"] == expected
+
+
 def test_runtimes_show_medians_and_the_slope():
     grid = [{"n_rows": [100, 1000], "n_columns": [7]}, {"n_rows": [100], "n_columns": [10, 100]}]
     records = [

@@ -75,19 +75,21 @@ def _calibration_tables(cells: Cells) -> list[Table]:
         rows = []
         for dataset in cells.datasets:
             for method in cells.methods:
-                found = {
-                    name: cells.values(dataset, method, settings, name)
-                    for name in ("calibrated", "low", "high", "within", "within the binomial band")
-                }
-                share, low, high = (np.mean(found[name]) for name in ("calibrated", "low", "high"))
-                within = [f"{sum(v):.0f} of {len(v)}" for v in list(found.values())[3:]]
-                nominal = cells.mean(dataset, method, settings, "nominal")
-                texts = [f"{share:.2%}", f"{low:.2%} to {high:.2%}", *within, f"{nominal:.2%}"]
+                where = (dataset, method, settings)
+                names = ("calibrated", "low", "high", "nominal")
+                share, low, high, nominal = (cells.mean(*where, name) for name in names)
+                names = ("within", "within the binomial band")
+                within = [cells.values(*where, name) for name in names]
+                texts = [
+                    f"{share:.2%}",
+                    f"{low:.2%} to {high:.2%}",
+                    *(f"{sum(found):.0f} of {len(found)}" for found in within),
+                    f"{nominal:.2%}",
+                ]
                 rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
         hidden = f"{settings['contamination']:.0%} hidden anomalies"
-        made.append(
-            Table(f"Normal test rows with a p-value of at most 1%, {hidden}", header, rows, [])
-        )
+        title = f"Normal test rows with a p-value of at most 1%, {hidden}"
+        made.append(Table(title, header, rows, []))
     return made
 
 
