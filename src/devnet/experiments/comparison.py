@@ -57,11 +57,10 @@ class Comparison(NamedTuple):
 class _Rows(NamedTuple):
     """What all splits share."""
 
-    rows: pa.Table
+    rows: pa.Table  # without ignored columns
     is_labelled: np.ndarray  # (n,)
     weight: np.ndarray  # (n,) rows of the table that each stands for
     label: str
-    ignore: Collection[str]
     categorical: Collection[str]
 
 
@@ -122,7 +121,7 @@ def compare_methods(
         on_rows=on_rows,
     )
     _refuse_too_few(training, source.name)
-    data = _sampled(training, ignore, categorical)
+    data = _sampled(training, [name for name in categorical if name not in ignore])
     runs, failed = _run_all(data, makers, n_repeats, generator, on_fit)
     if not runs:
         raise TableError(f"no method could learn from {source.name}: {next(iter(failed.values()))}")
@@ -146,9 +145,7 @@ def compare_methods(
     )
 
 
-def _sampled(
-    training: TrainingRows, ignore: Collection[str], categorical: Collection[str]
-) -> _Rows:
+def _sampled(training: TrainingRows, categorical: Collection[str]) -> _Rows:
     """The rows that take part: unlabelled ones, then labelled ones."""
     samples = (training.unlabelled, training.labelled)
     parts = [smallest([sample], COMPARED_ROWS).rows for sample in samples]
@@ -159,7 +156,6 @@ def _sampled(
         np.repeat([False, True], sizes),
         np.repeat(np.divide(totals, sizes), sizes),
         training.label,
-        ignore,
         categorical,
     )
 
@@ -198,9 +194,7 @@ def _splits(data: _Rows, n_repeats: int, generator: np.random.Generator) -> Iter
     )
     for train, test in folds.split(y, y):
         rows = data.rows.take(train)
-        summary = TableSummary(
-            rows.schema, label=data.label, ignore=data.ignore, categorical=data.categorical
-        )
+        summary = TableSummary(rows.schema, label=data.label, categorical=data.categorical)
         for batch in rows.to_batches():
             summary.add(batch)
         encoder = TableEncoder.learn(summary, rows.filter(~y[train]))

@@ -48,6 +48,7 @@ def make_comparison_page(found: Comparison) -> str:
     axis = linear_axis((0, end), LINE_MARGIN, LINE_WIDTH - LINE_MARGIN, (0, end))
     shown = {
         **found._asdict(),
+        "advice": found.advice.replace("(-", "(−"),
         "rows": [_method_row(one, found, axis) for one in found.methods],
         "scale_end": f"{end:g}",
         "curves": precision_recall_chart([_curve(one) for one in drawn]),
