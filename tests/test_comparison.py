@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.metrics import average_precision_score
 
@@ -14,6 +15,7 @@ from devnet.experiments.advice import (
     advise,
     evaluate,
     half_width,
+    highest_by_chance,
     interval,
     method_to_beat,
 )
@@ -256,7 +258,7 @@ def test_leads_are_paired_by_split():
     assert (best.method, second.method) == (THEIRS, OURS)
     assert best.lead == pytest.approx((0.1, 0.1, 0.1))
     assert (best.auc_pr.low, best.auc_pr.high) == (0, 1)
-    assert advise([best, second], OURS)[0] == THEIRS
+    assert advise([best, second], OURS, 0.6)[0] == THEIRS
 
 
 def test_without_the_recommended_method_the_best_is_the_one_to_beat():
@@ -265,7 +267,7 @@ def test_without_the_recommended_method_the_best_is_the_one_to_beat():
 
 def test_a_method_that_is_clearly_ahead_is_taken_whosever_it_is():
     methods = [made(THEIRS, (0.6, 0.5, 0.7), (0.2, 0.1, 0.3)), made(OURS, (0.4, 0.3, 0.5))]
-    assert advise(methods, OURS) == (
+    assert advise(methods, OURS, 0.6) == (
         THEIRS,
         "Take PU trees: AUC-PR 0.600 (0.500 to 0.700), ahead of the deviation ensemble by 0.200 "
         "(0.100 to 0.300).",
@@ -278,12 +280,12 @@ def test_a_method_that_is_clearly_ahead_is_taken_though_another_may_be_better():
         made(THEIRS, (0.6, 0.5, 0.7), (0.2, 0.1, 0.3)),
         made(OURS, (0.4, 0.3, 0.5)),
     ]
-    assert advise(methods, OURS)[0] == THEIRS
+    assert advise(methods, OURS, 0.6)[0] == THEIRS
 
 
 def test_a_lead_that_may_be_chance_is_told():
     methods = [made(THEIRS, (0.6, 0.5, 0.7), (0.2, -0.1, 0.5)), made(OURS, (0.4, 0.3, 0.5))]
-    recommended, advice = advise(methods, OURS)
+    recommended, advice = advise(methods, OURS, 0.6)
     assert recommended == OURS
     assert "PU trees is ahead by 0.200 (-0.100 to 0.500), which may be chance" in advice
     assert "either will do" in advice
@@ -293,7 +295,7 @@ def test_a_lead_that_may_be_chance_is_told():
 def test_the_recommended_method_wins_clearly_or_perhaps(low, told):
     high = -0.1 if low < 0 else 0.1
     methods = [made(OURS, (0.6, 0.5, 0.7)), made(THEIRS, (0.4, 0.3, 0.5), (-0.2, -0.3, high))]
-    recommended, advice = advise(methods, OURS)
+    recommended, advice = advise(methods, OURS, 0.6)
     assert recommended == OURS
     assert advice.startswith("Take the deviation ensemble: AUC-PR 0.600 (0.500 to 0.700), ahead of")
     assert advice.endswith(told)
@@ -305,11 +307,21 @@ def test_a_method_at_chance_is_not_taken_beside_one_that_is_not():
         made(THEIRS, (0.3, 0.0, 0.6), (0.2, -0.1, 0.5)),
         made(OURS, (0.1, 0, 0.2), auc_roc=at_chance),
     ]
-    recommended, advice = advise(methods, OURS)
+    recommended, advice = advise(methods, OURS, 0.6)
     assert recommended == THEIRS
     assert "Of the deviation ensemble it is not clear that it ranks above chance" in advice
 
 
+def test_no_method_is_above_chance_by_its_place_among_many(seed):
+    """Random scores by ten methods: the highest AUC-ROC is seldom beyond what chance gives."""
+    generator = np.random.default_rng(seed)
+    ranks = stats.rankdata(generator.normal(size=(400, 10, 60)), axis=-1)
+    areas = (ranks[..., :12].sum(axis=-1) - 12 * 13 / 2) / (12 * 48)
+    exceeds = areas.max(axis=1) > highest_by_chance(12, 48, n_methods=10)
+    assert exceeds.mean() < 0.06
+    assert areas.max() > highest_by_chance(12, 48, n_methods=1)
+
+
 def test_little_precision_among_hidden_anomalies_is_not_chance():
     methods = [made(OURS, (0.08, 0.0, 0.2), auc_roc=(0.98, 0.96, 1))]
-    assert advise(methods, OURS)[1].startswith("Take the deviation ensemble: AUC-PR 0.080")
+    assert advise(methods, OURS, 0.6)[1].startswith("Take the deviation ensemble: AUC-PR 0.080")

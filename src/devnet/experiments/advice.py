@@ -8,7 +8,6 @@ from scipy import stats
 from devnet.tables.table_model import RECOMMENDED
 
 LEVEL = 0.95  # of intervals
-CHANCE = 0.5  # AUC-ROC of a random ranking
 
 
 class Run(NamedTuple):
@@ -95,11 +94,20 @@ def half_width(values: np.ndarray, test_share: float) -> np.ndarray:
     return np.asarray(stats.t.ppf((1 + LEVEL) / 2, n - 1) * scale)
 
 
-def advise(methods: list[Evaluated], to_beat: str) -> tuple[str, str]:
+def highest_by_chance(n_labelled: int, n_unlabelled: int, n_methods: int) -> float:
+    """The AUC-ROC that the best of several methods seldom exceeds if labels mean nothing.
+
+    Unlike AUC-PR, AUC-ROC then has a known law whatever the method is: that of Mann and Whitney's
+    statistic. Each row is ranked once in a repeat, and further repeats only make means steadier.
+    """
+    variance = (n_labelled + n_unlabelled + 1) / (12 * n_labelled * n_unlabelled)
+    return float(0.5 + stats.norm.isf((1 - LEVEL) / 2 / n_methods) * np.sqrt(variance))
+
+
+def advise(methods: list[Evaluated], to_beat: str, by_chance: float) -> tuple[str, str]:
     """The method to take, and why, in plain words.
 
-    Whether a method ranks above chance is asked of its AUC-ROC, which is 0.5 by chance however
-    few anomalies are labelled. The method to beat is given up for any that is clearly ahead of it.
+    The method to beat is given up for any that is clearly ahead of it.
 
     Parameters
     ----------
@@ -107,14 +115,17 @@ def advise(methods: list[Evaluated], to_beat: str) -> tuple[str, str]:
         The best first.
     to_beat : str
         The method that all are held against.
+    by_chance : float
+        AUC-ROC up to which a ranking may be chance.
     """
-    able = [one for one in methods if one.auc_roc.low > CHANCE]
+    able = [one for one in methods if one.auc_roc.mean > by_chance]
     if not able:
         highest = max(methods, key=lambda one: one.auc_roc.mean)
         return to_beat, (
             "No method ranks labelled anomalies clearly above chance: the highest AUC-ROC is "
-            f"{_words(highest.auc_roc)}, by {_named(highest.method)}, and chance has {CHANCE}. The "
-            "columns may say nothing about them, or too few are labelled; look at the labels first."
+            f"{highest.auc_roc.mean:.3f}, by {_named(highest.method)}, and up to {by_chance:.3f} "
+            "may be chance here. The columns may say nothing about them, or too few "
+            "are labelled; look at the labels first."
         )
     ahead = [one for one in able if one.lead.low > 0]
     base = next((one for one in able if one.method == to_beat), None)

@@ -15,7 +15,14 @@ import pyarrow as pa
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from devnet.experiments.advice import Evaluated, Run, advise, evaluate, method_to_beat
+from devnet.experiments.advice import (
+    Evaluated,
+    Run,
+    advise,
+    evaluate,
+    highest_by_chance,
+    method_to_beat,
+)
 from devnet.methods import METHODS, find_method
 from devnet.seeds import as_generator, draw_seed
 from devnet.tables.encoder import TableEncoder, TableSummary
@@ -127,14 +134,16 @@ def compare_methods(
         raise TableError(f"no method could learn from {source.name}: {next(iter(failed.values()))}")
     to_beat = method_to_beat(runs)
     evaluated = evaluate(runs, to_beat, test_share=1 / N_FOLDS)
-    recommended, advice = advise(evaluated, to_beat)
+    n_labelled, n_unlabelled = (int((data.is_labelled == kind).sum()) for kind in (True, False))
+    by_chance = highest_by_chance(n_labelled, n_unlabelled, len(evaluated))
+    recommended, advice = advise(evaluated, to_beat, by_chance)
     return Comparison(
         table=source.name,
         label=label,
         anomaly=training.anomaly,
         n_rows=training.n_rows,
         n_labelled=training.n_labelled,
-        n_unlabelled=int((~data.is_labelled).sum()),
+        n_unlabelled=n_unlabelled,
         n_splits=N_FOLDS * n_repeats,
         chance=training.n_labelled / training.n_rows,
         to_beat=to_beat,
