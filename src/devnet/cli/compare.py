@@ -1,22 +1,26 @@
 """`devnet compare`: which method suits a table, measured on its own rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from devnet.cli.table_options import (
     as_json,
-    counting_rows,
     echo_json,
     echo_notes,
     training_options,
 )
 
 if TYPE_CHECKING:
-    from devnet.experiments.comparison import Comparison
+    from devnet.experiments.comparison import Comparison, OnFit
+    from devnet.tables.training_rows import OnRows
+
+
+PACE_SECONDS = 600  # that the time left is estimated by: quick and slow methods take turns
 
 
 @click.command()
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="How often the rows are split into three parts.",
+    help="How often the rows are split into three parts; intervals are wide after a single one.",
 )
 @training_options
 @click.option("--report", type=click.Path(path_type=Path), help="Write a page about it, HTML.")
@@ -67,7 +71,7 @@ def compare(
     if report is not None:
         check_target(report)
     ignore = (*ignore, *([id_column] if id_column else []))
-    with counting_rows(f"Reading {table}") as on_rows, _counting_fits() as on_fit:
+    with _showing_progress(table) as (on_rows, on_fit):
         found = compare_methods(
             table,
             label,
@@ -80,19 +84,18 @@ def compare(
             on_rows=on_rows,
             on_fit=on_fit,
         )
-    if report is not None:
-        from devnet.report.comparison_page import make_comparison_page
-        from devnet.whole_file import write_whole
-
-        write_whole(report, make_comparison_page(found).encode())
     if wants_json:
         echo_json(_as_json(found))
-        return
-    echo_notes(f"{method} was left out: {error}" for method, error in found.failed.items())
-    _echo(found, report)
+    else:
+        echo_notes(f"{method} was left out: {error}" for method, error in found.failed.items())
+        _echo(found)
+    if report is not None:
+        _write_report(found, report, is_told=not wants_json)
 
 
-def _echo(found: "Comparison", report: Path | None) -> None:
+def _echo(found: "Comparison") -> None:
+    from devnet.methods import METHODS
+
     width = max(len(one.method) for one in found.methods)
     click.echo(f"""\
 {found.table}: {found.n_labelled:,} labelled anomalies, {found.n_unlabelled:,} unlabelled rows, \
@@ -105,9 +108,21 @@ def _echo(found: "Comparison", report: Path | None) -> None:
             f"{one.method:<{width}}   {pr.mean:.3f}  {pr.low:.3f} to {pr.high:.3f}    "
             f"{one.auc_roc.mean:.3f}  {one.seconds:>13.1f}"
         )
-    click.echo(f"{'chance':<{width}}   {found.chance:.3f}                    0.500")
+    click.echo(f"{'chance':<{width}}  {found.chance:>6.2g}                    0.500")
     click.echo(f"\n{found.advice}")
-    if report is not None:
+    if found.recommended in METHODS:
+        click.echo(
+            f"\nNext: devnet fit {quote(found.table)} --label {quote(found.label)} --method "
+            f"{quote(found.recommended)} --output MODEL"
+        )
+
+
+def _write_report(found: "Comparison", report: Path, *, is_told: bool) -> None:
+    from devnet.report.comparison_page import make_comparison_page
+    from devnet.whole_file import write_whole
+
+    write_whole(report, make_comparison_page(found).encode())
+    if is_told:
         click.echo(f"Report: {report}")
 
 
@@ -122,20 +137,34 @@ def _as_json(found: "Comparison") -> dict[str, Any]:
 
 
 @contextmanager
-def _counting_fits() -> Iterator[Callable[[int, int, str], None]]:
-    """A bar that counts fits on standard error, if that is a terminal."""
+def _showing_progress(table: str) -> Iterator[tuple["OnRows", "OnFit"]]:
+    """One bar for reading and then fitting, on standard error, if that is a terminal."""
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal:
-        yield lambda done, total, method: None
+        yield (lambda done: None), (lambda done, total, method: None)
         return
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    with Progress(console=console, transient=True) as bars:
-        task = bars.add_task("Fitting", total=None)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[count]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, speed_estimate_period=PACE_SECONDS
+    ) as bars:
+        task = bars.add_task(f"Reading {table}", total=None, count="")
 
-        def update(done: int, total: int, method: str) -> None:
-            bars.update(task, completed=done, total=total, description=f"Fitting {method}")
+        def on_rows(done: int) -> None:
+            bars.update(task, count=f"{done:,} rows")
 
-        yield update
+        def on_fit(done: int, total: int, method: str) -> None:
+            what = f"Fitting {method}"
+            bars.update(
+                task, completed=done, total=total, description=what, count=f"{done} of {total}"
+            )
+
+        yield on_rows, on_fit

@@ -33,23 +33,31 @@ class Evaluated(NamedTuple):
     method: str
     auc_pr: Interval
     auc_roc: Interval
-    lead: Interval  # AUC-PR minus that of the recommended method, split by split
+    lead: Interval  # its AUC-PR minus that of the method that all are held against, by split
     seconds: float  # of a fit, the median
     precision: np.ndarray  # (n_splits, n_recalls)
 
 
-def evaluate(runs: dict[str, list[Run]], test_share: float) -> list[Evaluated]:
+def method_to_beat(runs: dict[str, list[Run]]) -> str:
+    """The method that all are held against: the recommended one, or else the best."""
+    if RECOMMENDED in runs:
+        return RECOMMENDED
+    return max(runs, key=lambda method: np.mean([run.auc_pr for run in runs[method]]))
+
+
+def evaluate(runs: dict[str, list[Run]], to_beat: str, test_share: float) -> list[Evaluated]:
     """Every method with its intervals, the best first.
 
     Parameters
     ----------
     runs : dict
         The runs of each method, in the same order of splits.
+    to_beat : str
+        The method that all are held against.
     test_share : float
         Share of the rows that a split is judged by.
     """
-    against = runs.get(RECOMMENDED) or next(iter(runs.values()))
-    auc_pr_against = np.array([run.auc_pr for run in against])
+    auc_pr_to_beat = np.array([run.auc_pr for run in runs[to_beat]])
     found = []
     for method, parts in runs.items():
         auc_pr = np.array([run.auc_pr for run in parts])
@@ -59,60 +67,103 @@ def evaluate(runs: dict[str, list[Run]], test_share: float) -> list[Evaluated]:
                 method,
                 _as_shares(interval(auc_pr, test_share)),
                 _as_shares(interval(auc_roc, test_share)),
-                interval(auc_pr - auc_pr_against, test_share),
+                interval(auc_pr - auc_pr_to_beat, test_share),
                 float(np.median([run.seconds for run in parts])),
                 np.stack([run.precision for run in parts]),
             )
         )
-    return sorted(found, key=lambda one: -one.auc_pr.mean)
+    return sorted(found, key=lambda one: (-one.auc_pr.mean, one.method != to_beat))
 
 
 def interval(values: np.ndarray, test_share: float) -> Interval:
-    """Mean and 95% interval of values on splits that share rows.
+    """Mean and 95% interval of values on splits that share rows."""
+    mean, half = float(values.mean()), float(half_width(values, test_share))
+    return Interval(mean, mean - half, mean + half)
+
+
+def half_width(values: np.ndarray, test_share: float) -> np.ndarray:
+    """Half of the 95% interval of a mean over splits, (n_splits, ...) -> (...); nan of one split.
 
     The splits' training rows overlap, so their values vary less than those of fresh tables would;
     Nadeau and Bengio's correction (2003) widens the interval for it.
     """
     n = len(values)
-    mean = float(values.mean())
     if n < 2:
-        return Interval(mean, float("nan"), float("nan"))
-    scale = np.sqrt((1 / n + test_share / (1 - test_share)) * values.var(ddof=1))
-    half = float(stats.t.ppf((1 + LEVEL) / 2, n - 1) * scale)
-    return Interval(mean, mean - half, mean + half)
+        return np.full(values.shape[1:], np.nan)
+    scale = np.sqrt((1 / n + test_share / (1 - test_share)) * values.var(axis=0, ddof=1))
+    return np.asarray(stats.t.ppf((1 + LEVEL) / 2, n - 1) * scale)
 
 
-def advise(methods: list[Evaluated], chance: float) -> tuple[str, str]:
-    """The method to take, and why, in plain words."""
+def highest_by_chance(n_labelled: int, n_unlabelled: int, n_methods: int) -> float:
+    """The AUC-ROC that the best of several methods seldom exceeds if labels mean nothing.
+
+    Unlike AUC-PR, AUC-ROC then has a known law whatever the method is: that of Mann and Whitney's
+    statistic. Each row is ranked once in a repeat, and further repeats only make means steadier.
+    """
+    variance = (n_labelled + n_unlabelled + 1) / (12 * n_labelled * n_unlabelled)
+    return float(0.5 + stats.norm.isf((1 - LEVEL) / 2 / n_methods) * np.sqrt(variance))
+
+
+def advise(methods: list[Evaluated], to_beat: str, by_chance: float) -> tuple[str, str]:
+    """The method to take, and why, in plain words.
+
+    The method to beat is given up for any that is clearly ahead of it.
+
+    Parameters
+    ----------
+    methods : list of Evaluated
+        The best first.
+    to_beat : str
+        The method that all are held against.
+    by_chance : float
+        AUC-ROC up to which a ranking may be chance.
+    """
+    able = [one for one in methods if one.auc_roc.mean > by_chance]
+    if not able:
+        highest = max(methods, key=lambda one: one.auc_roc.mean)
+        return to_beat, (
+            "No method ranks labelled anomalies clearly above chance: the highest AUC-ROC is "
+            f"{highest.auc_roc.mean:.3f}, by {_named(highest.method)}, and up to {by_chance:.3f} "
+            "may be chance here. The columns may say nothing about them, or too few "
+            "are labelled; look at the labels first."
+        )
+    ahead = [one for one in able if one.lead.low > 0]
+    base = next((one for one in able if one.method == to_beat), None)
+    if ahead:
+        return ahead[0].method, (
+            f"Take {_praised(ahead[0])}, ahead of {_named(to_beat)} by {_words(ahead[0].lead)}."
+        )
+    if base is None:
+        return able[0].method, (
+            f"Take {_praised(able[0])}. Of {_named(to_beat)} it is not clear that it ranks above "
+            "chance here."
+        )
+    if base is methods[0]:
+        return to_beat, _for_best(methods)
     best = methods[0]
-    ours = next((one for one in methods if one.method == RECOMMENDED), None)
-    if not best.auc_pr.low > chance:
-        return (ours or best).method, (
-            f"No method ranks labelled anomalies clearly above chance (AUC-PR {chance:.3f}): the "
-            "columns may say nothing about them, or there are too few. Look at the labels first."
-        )
-    quality = f"AUC-PR {_words(best.auc_pr)}"
-    if ours is None:
-        return best.method, f"Take {best.method}: {quality}, the best of those compared."
-    if best is ours:
-        return ours.method, _for_ours(methods, quality)
-    if best.lead.low > 0:
-        return best.method, (
-            f"Take {best.method}: {quality}, ahead of the {RECOMMENDED} by {_words(best.lead)}."
-        )
-    return ours.method, (
-        f"{best.method} is ahead by {_words(best.lead)}, which may be chance. Take the "
-        f"{RECOMMENDED}: it has p-values that need no rows held back, and reasons for alerts."
+    return to_beat, (
+        f"Take {_praised(base)}. {best.method} is ahead by {_words(best.lead)}, "
+        f"which may be chance, so either will do; {_named(to_beat)} has p-values that need no rows "
+        "held back."
     )
 
 
-def _for_ours(methods: list[Evaluated], quality: str) -> str:
+def _for_best(methods: list[Evaluated]) -> str:
+    best = methods[0]
     if len(methods) == 1:
-        return f"Take the {RECOMMENDED}: {quality}."
+        return f"Take {_praised(best)}. It was compared with no other method."
     second = methods[1]
     lead = Interval(*(-part for part in (second.lead.mean, second.lead.high, second.lead.low)))
     sure = "" if lead.low > 0 else ", which may be chance"
-    return f"Take the {RECOMMENDED}: {quality}, ahead of {second.method} by {_words(lead)}{sure}."
+    return f"Take {_praised(best)}, ahead of {_named(second.method)} by {_words(lead)}{sure}."
+
+
+def _praised(one: Evaluated) -> str:
+    return f"{_named(one.method)}: AUC-PR {_words(one.auc_pr)}"
+
+
+def _named(method: str) -> str:
+    return f"the {method}" if method == RECOMMENDED else method
 
 
 def _as_shares(value: Interval) -> Interval:
@@ -120,4 +171,4 @@ def _as_shares(value: Interval) -> Interval:
 
 
 def _words(value: Interval) -> str:
-    return f"{value.mean:.2f} ({value.low:.2f} to {value.high:.2f})"
+    return f"{value.mean:.3f} ({value.low:.3f} to {value.high:.3f})"

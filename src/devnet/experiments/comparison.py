@@ -1,11 +1,13 @@
 """Which method suits a table: repeated evaluation on the caller's own rows.
 
 Labelled anomalies and unlabelled rows are split into folds, several times over. Every method
-learns from all folds but one, encoding included, and ranks the rows of that one.
+learns from all folds but one, encoding included, and ranks the rows of that one. Of a long table
+a sample takes part, whose rows stand for the others when a ranking is judged.
 """
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,14 @@ import pyarrow as pa
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from devnet.experiments.advice import Evaluated, Run, advise, evaluate
+from devnet.experiments.advice import (
+    Evaluated,
+    Run,
+    advise,
+    evaluate,
+    highest_by_chance,
+    method_to_beat,
+)
 from devnet.methods import METHODS, find_method
 from devnet.seeds import as_generator, draw_seed
 from devnet.tables.encoder import TableEncoder, TableSummary
@@ -21,11 +30,13 @@ from devnet.tables.reservoir import smallest
 from devnet.tables.sources import open_table
 from devnet.tables.table_error import TableError
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
+from devnet.tables.wording import cut
 
 N_FOLDS = 3
 N_REPEATS = 3
-FEWEST_LABELLED = 2 * N_FOLDS
-COMPARED_ROWS = 100_000  # unlabelled ones; more would only take longer
+FEWEST = 2 * N_FOLDS  # labelled anomalies, and unlabelled rows
+COMPARED_ROWS = 100_000  # of either kind; more would only take longer
+LONGEST_REASON = 300  # characters
 RECALLS = np.linspace(0, 1, 51)  # where precision-recall curves are looked at
 
 OnFit = Callable[[int, int, str], None]
@@ -40,9 +51,10 @@ class Comparison(NamedTuple):
     anomaly: str
     n_rows: int
     n_labelled: int
-    n_unlabelled: int  # rows that were used
+    n_unlabelled: int  # rows that took part
     n_splits: int
     chance: float  # AUC-PR of a random ranking
+    to_beat: str  # the method that leads are measured against
     methods: list[Evaluated]
     failed: dict[str, str]  # method -> what it raised
     recommended: str
@@ -52,11 +64,21 @@ class Comparison(NamedTuple):
 class _Rows(NamedTuple):
     """What all splits share."""
 
-    rows: pa.Table
+    rows: pa.Table  # without ignored columns
     is_labelled: np.ndarray  # (n,)
+    weight: np.ndarray  # (n,) rows of the table that each stands for
     label: str
-    ignore: Collection[str]
     categorical: Collection[str]
+
+
+class _Split(NamedTuple):
+    """Encoded rows to learn from and to rank, and which of them are labelled."""
+
+    train: Any
+    y_train: np.ndarray
+    test: Any
+    y_test: np.ndarray
+    weight: np.ndarray  # of test rows
 
 
 def compare_methods(
@@ -91,6 +113,8 @@ def compare_methods(
     on_rows, on_fit : callables, optional
         Are told what is done.
     """
+    if n_repeats < 1:
+        raise ValueError(f"n_repeats={n_repeats} is not possible: rows are split at least once.")
     makers = {name: find_method(name) for name in methods or METHODS}
     generator = as_generator(random_state)
     source = open_table(table, types=dict.fromkeys(categorical, pa.string()))
@@ -103,30 +127,45 @@ def compare_methods(
         generator=generator,
         on_rows=on_rows,
     )
-    _refuse_too_few(training)
-    unlabelled = smallest([training.unlabelled], COMPARED_ROWS).rows
-    rows = pa.concat_tables([unlabelled, training.labelled.rows]).combine_chunks()
-    is_labelled = np.arange(len(rows)) >= len(unlabelled)
-    data = _Rows(rows, is_labelled, label, ignore, categorical)
+    _refuse_too_few(training, source.name)
+    data = _sampled(training, [name for name in categorical if name not in ignore])
     runs, failed = _run_all(data, makers, n_repeats, generator, on_fit)
     if not runs:
         raise TableError(f"no method could learn from {source.name}: {next(iter(failed.values()))}")
-    n_splits, chance = N_FOLDS * n_repeats, float(is_labelled.mean())
-    evaluated = evaluate(runs, test_share=1 / N_FOLDS)
-    recommended, advice = advise(evaluated, chance)
+    to_beat = method_to_beat(runs)
+    evaluated = evaluate(runs, to_beat, test_share=1 / N_FOLDS)
+    n_labelled, n_unlabelled = (int((data.is_labelled == kind).sum()) for kind in (True, False))
+    by_chance = highest_by_chance(n_labelled, n_unlabelled, len(evaluated))
+    recommended, advice = advise(evaluated, to_beat, by_chance)
     return Comparison(
-        source.name,
-        label,
-        training.anomaly,
-        training.n_rows,
-        training.n_labelled,
-        len(unlabelled),
-        n_splits,
-        chance,
-        evaluated,
-        failed,
-        recommended,
-        advice,
+        table=source.name,
+        label=label,
+        anomaly=training.anomaly,
+        n_rows=training.n_rows,
+        n_labelled=training.n_labelled,
+        n_unlabelled=n_unlabelled,
+        n_splits=N_FOLDS * n_repeats,
+        chance=training.n_labelled / training.n_rows,
+        to_beat=to_beat,
+        methods=evaluated,
+        failed=failed,
+        recommended=recommended,
+        advice=advice,
+    )
+
+
+def _sampled(training: TrainingRows, categorical: Collection[str]) -> _Rows:
+    """The rows that take part: unlabelled ones, then labelled ones."""
+    samples = (training.unlabelled, training.labelled)
+    parts = [smallest([sample], COMPARED_ROWS).rows for sample in samples]
+    totals = (training.n_rows - training.n_labelled, training.n_labelled)
+    sizes = [len(part) for part in parts]
+    return _Rows(
+        pa.concat_tables(parts).combine_chunks(),
+        np.repeat([False, True], sizes),
+        np.repeat(np.divide(totals, sizes), sizes),
+        training.label,
+        categorical,
     )
 
 
@@ -141,58 +180,76 @@ def _run_all(
     runs: dict[str, list[Run]] = {name: [] for name in makers}
     failed: dict[str, str] = {}
     n_fits = N_FOLDS * n_repeats * len(makers)
-    for split, (train, test, y_train, y_test) in enumerate(_splits(data, n_repeats, generator)):
+    for number, split in enumerate(_splits(data, n_repeats, generator)):
         seed = draw_seed(generator)
         for place, (name, make) in enumerate(makers.items()):
             if on_fit is not None:
-                on_fit(split * len(makers) + place, n_fits, name)
+                on_fit(number * len(makers) + place, n_fits, name)
             if name in failed:
                 continue
             try:
-                runs[name].append(_run(make(random_state=seed), train, y_train, test, y_test))
-            except (ValueError, TypeError, MemoryError, ArithmeticError) as error:
-                failed[name] = str(error)
+                runs[name].append(_run(make(random_state=seed), split))
+            except Exception as error:  # whatever a method raises, the others go on
+                failed[name] = _reason(error)
                 del runs[name]
     return runs, failed
 
 
-def _splits(
-    data: _Rows, n_repeats: int, generator: np.random.Generator
-) -> Iterator[tuple[Any, Any, np.ndarray, np.ndarray]]:
-    """Encoded training and test rows of each split, and which of them are labelled."""
+def _splits(data: _Rows, n_repeats: int, generator: np.random.Generator) -> Iterator[_Split]:
+    """All splits, one after the other; what a test row holds is not known to its encoding."""
     y = data.is_labelled
     folds = RepeatedStratifiedKFold(
         n_splits=N_FOLDS, n_repeats=n_repeats, random_state=draw_seed(generator)
     )
     for train, test in folds.split(y, y):
         rows = data.rows.take(train)
-        summary = TableSummary(
-            rows.schema, label=data.label, ignore=data.ignore, categorical=data.categorical
-        )
+        summary = TableSummary(rows.schema, label=data.label, categorical=data.categorical)
         for batch in rows.to_batches():
             summary.add(batch)
         encoder = TableEncoder.learn(summary, rows.filter(~y[train]))
-        yield encoder.encode(rows), encoder.encode(data.rows.take(test)), y[train], y[test]
+        encoded = (encoder.encode(part) for part in (rows, data.rows.take(test)))
+        yield _Split(next(encoded), y[train], next(encoded), y[test], data.weight[test])
 
 
-def _run(detector: Any, train: Any, y_train: np.ndarray, test: Any, y_test: np.ndarray) -> Run:
+def _run(detector: Any, split: _Split) -> Run:
     start = time.perf_counter()
-    detector.fit(train, y_train.astype(int))
+    detector.fit(split.train, split.y_train.astype(int))
     seconds = time.perf_counter() - start
-    scores = detector.anomaly_score(test)
-    precision, recall, _ = precision_recall_curve(y_test, scores)
+    scores = detector.anomaly_score(split.test)
+    y, weight = split.y_test, split.weight
     return Run(
-        float(average_precision_score(y_test, scores)),
-        float(roc_auc_score(y_test, scores)),
-        np.interp(RECALLS, recall[::-1], precision[::-1]),
+        float(average_precision_score(y, scores, sample_weight=weight)),
+        float(roc_auc_score(y, scores)),
+        precision_at(RECALLS, y, scores, weight),
         seconds,
     )
 
 
-def _refuse_too_few(training: TrainingRows) -> None:
-    if training.n_labelled < FEWEST_LABELLED:
-        raise TableError(
-            f"there are {training.n_labelled} labelled anomalies in {training.label!r}; comparing "
-            f"methods takes at least {FEWEST_LABELLED}, two in each of {N_FOLDS} folds. Label "
-            "more, or take the recommended one: devnet fit TABLE --label COLUMN --output MODEL"
-        )
+def precision_at(
+    recalls: np.ndarray, y: np.ndarray, scores: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Precision at the highest threshold that reaches each recall, the first find for recall 0."""
+    found = precision_recall_curve(y, scores, sample_weight=weight)
+    precision, recall = (part[-2::-1] for part in found[:2])  # without the made-up last point
+    place = np.searchsorted(recall, np.maximum(recalls - 1e-9, 1e-9))
+    reached: np.ndarray = precision[np.minimum(place, len(precision) - 1)]
+    return reached
+
+
+def _reason(error: Exception) -> str:
+    """What was raised, on one line."""
+    text = " ".join(str(error).split())
+    return cut(text, LONGEST_REASON) or f"it raised {type(error).__name__}"
+
+
+def _refuse_too_few(training: TrainingRows, table: str) -> None:
+    n_unlabelled = training.n_rows - training.n_labelled
+    counts = {"labelled anomalies": training.n_labelled, "unlabelled rows": n_unlabelled}
+    for what, count in counts.items():
+        if count < FEWEST:
+            raise TableError(
+                f"{table} has {count} {what} by its column {training.label!r}, but comparing "
+                f"methods takes at least {FEWEST}, two in each of {N_FOLDS} folds. Give more, or "
+                f"take the recommended method: devnet fit {quote(table)} --label "
+                f"{quote(training.label)} --output MODEL"
+            )

@@ -1,0 +1,327 @@
+"""Methods are compared on rows they have not seen, and the advice follows from the figures."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+from sklearn.base import BaseEstimator
+from sklearn.metrics import average_precision_score
+
+from devnet.experiments import comparison
+from devnet.experiments.advice import (
+    Evaluated,
+    Interval,
+    Run,
+    advise,
+    evaluate,
+    half_width,
+    highest_by_chance,
+    interval,
+    method_to_beat,
+)
+from devnet.experiments.comparison import RECALLS, compare_methods, precision_at
+from devnet.tables.table_error import TableError
+
+OURS, THEIRS = "deviation ensemble", "PU trees"
+QUICK = ("logistic regression", "sklearn.tree:DecisionTreeClassifier")
+
+
+class Failing:
+    """An estimator that cannot learn."""
+
+    def fit(self, X, y):
+        raise KeyError("three\nlines\nof woe")
+
+
+class Silent:
+    """An estimator whose error has no words."""
+
+    def fit(self, X, y):
+        raise AssertionError
+
+
+class Interrupted:
+    """An estimator during which the user gives up."""
+
+    def fit(self, X, y):
+        raise KeyboardInterrupt
+
+
+class Watchful(BaseEstimator):
+    """Ranks by the first column; sees to it that rows to rank are new, and were not encoded by."""
+
+    def fit(self, X, y):
+        self.seen = {row.tobytes() for row in X}
+        reach = X.min(axis=0).tolist() + X.max(axis=0).tolist()
+        assert reach == [0, 0, 0, 1, 1, 1], "columns are scaled by other rows than these"
+
+    def decision_function(self, X):
+        assert not self.seen & {row.tobytes() for row in X}
+        return X[:, 0]
+
+
+def make_table(seed=0, n=400, n_labelled=40, shift=3.0):
+    """Labelled anomalies are shifted in one of three columns."""
+    generator = np.random.default_rng(seed)
+    columns = generator.normal(size=(3, n))
+    label = np.arange(n) < n_labelled
+    columns[0, label] += shift
+    return {**dict(zip("abc", columns, strict=True)), "fraud": label.astype(int)}
+
+
+def made(name, auc_pr, lead=(0, 0, 0), auc_roc=(0.9, 0.8, 1.0)):
+    intervals = (Interval(*values) for values in (auc_pr, auc_roc, lead))
+    return Evaluated(name, *intervals, 1.0, np.ones((3, len(RECALLS))))
+
+
+def runs_of(*auc_pr, auc_roc=0.9):
+    return [Run(value, auc_roc, np.full(len(RECALLS), value), 0.1) for value in auc_pr]
+
+
+def test_only_a_tree_ranks_what_lies_in_the_middle(seed):
+    table = make_table(seed, shift=0)
+    generator = np.random.default_rng(seed)
+    for name in "ab":
+        table[name][:40] = generator.uniform(-0.3, 0.3, 40)
+    found = compare_methods(table, "fraud", methods=QUICK, random_state=seed)
+    tree, line = found.methods
+    assert (found.recommended, tree.method) == (QUICK[1], QUICK[1])
+    assert tree.auc_roc.mean > 0.7
+    assert line.auc_roc.low < 0.5 < line.auc_roc.high
+    assert found.advice.startswith(f"Take {QUICK[1]}: AUC-PR {tree.auc_pr.mean:.3f} (")
+    assert f"ahead of {QUICK[0]} by {-line.lead.mean:.3f}" in found.advice
+
+
+def test_what_was_compared_is_told():
+    found = compare_methods(make_table(), "fraud", methods=QUICK, n_repeats=2, random_state=0)
+    assert (found.n_rows, found.n_labelled, found.n_unlabelled) == (400, 40, 360)
+    assert (found.n_splits, found.chance, found.anomaly) == (6, 0.1, "1")
+    assert found.failed == {}
+    assert found.methods[0].precision.shape == (6, len(RECALLS))
+    assert found.to_beat == found.methods[0].method
+    assert found.methods[0].lead == (0, 0, 0)
+
+
+def test_rows_that_are_ranked_were_neither_learned_from_nor_encoded_by():
+    found = compare_methods(
+        make_table(), "fraud", methods=["test_comparison:Watchful"], random_state=0
+    )
+    assert found.failed == {}
+    assert found.methods[0].auc_roc.mean > 0.9
+
+
+def test_labels_without_meaning_are_not_ranked_above_chance(seed):
+    table = make_table(seed + 1, n=150, n_labelled=15, shift=0)
+    found = compare_methods(table, "fraud", methods=(OURS, QUICK[0]), n_repeats=1, random_state=0)
+    assert "No method ranks labelled anomalies clearly above chance" in found.advice
+    assert found.recommended == OURS
+
+
+def test_the_recommended_method_is_held_against_the_others():
+    table = make_table(n=150, n_labelled=15)
+    found = compare_methods(table, "fraud", methods=(QUICK[1], OURS), n_repeats=1, random_state=0)
+    assert found.to_beat == OURS
+    ours = next(one for one in found.methods if one.method == OURS)
+    assert ours.lead == (0, 0, 0)
+    assert ours.auc_pr.mean > 0.6
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("Failing", "'three\\nlines\\nof woe'"), ("Silent", "AssertionError")]
+)
+def test_a_method_that_fails_is_left_out_with_its_sentence(name, reason):
+    path = f"test_comparison:{name}"
+    found = compare_methods(make_table(), "fraud", methods=[path, QUICK[0]], random_state=0)
+    assert [one.method for one in found.methods] == [QUICK[0]]
+    assert list(found.failed) == [path]
+    assert reason in found.failed[path]
+    assert "compared with no other method" in found.advice
+
+
+def test_a_user_who_gives_up_is_heard():
+    with pytest.raises(KeyboardInterrupt):
+        compare_methods(make_table(), "fraud", methods=["test_comparison:Interrupted"])
+
+
+def test_where_all_methods_fail_there_is_a_sentence():
+    with pytest.raises(TableError, match="no method could learn from the table: .*woe"):
+        compare_methods(make_table(), "fraud", methods=["test_comparison:Failing"])
+
+
+def test_other_methods_do_not_change_a_method_s_figures():
+    alone, among = (
+        compare_methods(make_table(), "fraud", methods=methods, random_state=3)
+        for methods in (QUICK[1:], ("test_comparison:Failing", *QUICK))
+    )
+    (one,) = (one for one in among.methods if one.method == QUICK[1])
+    assert one.auc_pr == alone.methods[0].auc_pr
+
+
+def test_a_seed_decides_everything():
+    first, again, other = (
+        compare_methods(make_table(shift=1), "fraud", methods=QUICK, random_state=seed)
+        for seed in (5, 5, 6)
+    )
+    assert [one.auc_pr for one in first.methods] == [one.auc_pr for one in again.methods]
+    assert first.advice == again.advice
+    assert [one.auc_pr for one in first.methods] != [one.auc_pr for one in other.methods]
+
+
+def test_fits_and_rows_are_counted():
+    fits, rows = [], []
+    compare_methods(
+        make_table(), "fraud", methods=QUICK, n_repeats=1,
+        on_rows=rows.append, on_fit=lambda *facts: fits.append(facts),
+    )  # fmt: skip
+    assert rows[-1] == 400
+    assert fits == [(done, 6, QUICK[done % 2]) for done in range(6)]
+
+
+@pytest.mark.parametrize(("n", "n_labelled", "count"), [(50, 5, "5 labelled"), (45, 40, "5 unl")])
+def test_too_few_rows_of_a_kind_are_refused(n, n_labelled, count):
+    with pytest.raises(TableError, match=f"has {count}.* takes at least 6.* devnet fit "):
+        compare_methods(make_table(n=n, n_labelled=n_labelled), "fraud", methods=QUICK)
+
+
+def test_the_fewest_labels_that_are_taken_can_be_compared():
+    found = compare_methods(make_table(n=60, n_labelled=6), "fraud", n_repeats=1, methods=QUICK)
+    assert np.isfinite([*found.methods[0].auc_pr, *found.methods[1].lead]).all()
+
+
+def test_bad_arguments_are_refused_before_anything_is_read():
+    with pytest.raises(ValueError, match="n_repeats=0 is not possible"):
+        compare_methods("nowhere.csv", "fraud", n_repeats=0)
+    with pytest.raises(ValueError, match="unknown method 'devnet'.*Did you mean 'DevNet'"):
+        compare_methods("nowhere.csv", "fraud", methods=["devnet"])
+
+
+def test_a_sample_stands_for_the_whole_table(monkeypatch):
+    """AUC-PR is that of the table, not of a sample in which anomalies are more frequent."""
+    table = make_table(n=20_000, n_labelled=120, shift=2)
+    whole = compare_methods(table, "fraud", methods=QUICK[:1], random_state=0)
+    monkeypatch.setattr(comparison, "COMPARED_ROWS", 2000)
+    part = compare_methods(table, "fraud", methods=QUICK[:1], random_state=0)
+    assert (part.n_unlabelled, whole.n_unlabelled) == (2000, 19_880)
+    assert part.chance == whole.chance == 0.006
+    in_sample = average_precision_score(
+        np.array(table["fraud"])[:2120], np.array(table["a"])[:2120]
+    )
+    (of_part,), (of_whole,) = part.methods, whole.methods
+    assert abs(of_part.auc_pr.mean - of_whole.auc_pr.mean) < 0.05 < in_sample - 0.3
+
+
+def test_a_text_label_and_columns_of_any_kind_are_compared():
+    table = make_table()
+    state = ["fraud" if label else None for label in table.pop("fraud")]
+    shop = ["casino" if a > 2 else "grocer" for a in table["a"]]
+    table = pa.table({**table, "shop": shop, "state": state})
+    found = compare_methods(
+        table, "state", methods=QUICK, n_repeats=1, ignore=["a"], categorical=["a", "shop"]
+    )
+    assert (found.anomaly, found.n_labelled) == ("fraud", 40)
+    assert found.methods[0].auc_roc.mean > 0.7
+
+
+def test_precision_is_that_of_the_highest_threshold_that_reaches_a_recall():
+    y, scores = np.array([1, 0, 1, 0, 0, 1]), np.array([6.0, 5, 4, 3, 2, 1])
+    found = precision_at(np.array([0, 0.3, 1 / 3, 0.5, 2 / 3, 0.9, 1]), y, scores, np.ones(6))
+    assert found == pytest.approx([1, 1, 1, 2 / 3, 2 / 3, 0.5, 0.5])
+    worst = precision_at(RECALLS, y, -scores, np.ones(6))
+    assert worst[0] == 1  # the last row of all is an anomaly
+    assert precision_at(RECALLS, y, np.zeros(6), np.ones(6)) == pytest.approx(0.5)
+
+
+def test_a_weight_counts_like_equal_rows(seed):
+    generator = np.random.default_rng(seed)
+    y, scores = generator.random(40) < 0.3, generator.normal(size=40)
+    weight = np.where(y, 1, 3)
+    repeated = precision_at(
+        RECALLS, np.repeat(y, weight), np.repeat(scores, weight), np.ones(weight.sum())
+    )
+    assert precision_at(RECALLS, y, scores, weight) == pytest.approx(repeated)
+
+
+def test_the_interval_is_the_formula_s():
+    # variance 0.04, times 1/3 + (1/3) / (2/3) = 5/6; Student's t with 2 degrees: 4.302653
+    found = interval(np.array([0.2, 0.4, 0.6]), test_share=1 / 3)
+    half = 4.302653 * (0.04 * 5 / 6) ** 0.5
+    assert found == pytest.approx((0.4, 0.4 - half, 0.4 + half), abs=1e-6)
+    assert np.isnan(interval(np.array([0.3]), 1 / 3).low)
+    values = np.random.default_rng(0).random((9, 4))
+    each = [interval(column, 0.25) for column in values.T]
+    assert half_width(values, 0.25) == pytest.approx([(one.high - one.low) / 2 for one in each])
+
+
+def test_leads_are_paired_by_split():
+    runs = {OURS: runs_of(0.1, 0.5, 0.9), THEIRS: runs_of(0.2, 0.6, 1.0)}
+    best, second = evaluate(runs, method_to_beat(runs), 1 / 3)
+    assert (best.method, second.method) == (THEIRS, OURS)
+    assert best.lead == pytest.approx((0.1, 0.1, 0.1))
+    assert (best.auc_pr.low, best.auc_pr.high) == (0, 1)
+    assert advise([best, second], OURS, 0.6)[0] == THEIRS
+
+
+def test_without_the_recommended_method_the_best_is_the_one_to_beat():
+    assert method_to_beat({"b": runs_of(0.2, 0.3), "a": runs_of(0.4, 0.5)}) == "a"
+
+
+def test_a_method_that_is_clearly_ahead_is_taken_whosever_it_is():
+    methods = [made(THEIRS, (0.6, 0.5, 0.7), (0.2, 0.1, 0.3)), made(OURS, (0.4, 0.3, 0.5))]
+    assert advise(methods, OURS, 0.6) == (
+        THEIRS,
+        "Take PU trees: AUC-PR 0.600 (0.500 to 0.700), ahead of the deviation ensemble by 0.200 "
+        "(0.100 to 0.300).",
+    )
+
+
+def test_a_method_that_is_clearly_ahead_is_taken_though_another_may_be_better():
+    methods = [
+        made("DevNet", (0.65, 0.3, 1), (0.25, -0.1, 0.6)),
+        made(THEIRS, (0.6, 0.5, 0.7), (0.2, 0.1, 0.3)),
+        made(OURS, (0.4, 0.3, 0.5)),
+    ]
+    assert advise(methods, OURS, 0.6)[0] == THEIRS
+
+
+def test_a_lead_that_may_be_chance_is_told():
+    methods = [made(THEIRS, (0.6, 0.5, 0.7), (0.2, -0.1, 0.5)), made(OURS, (0.4, 0.3, 0.5))]
+    recommended, advice = advise(methods, OURS, 0.6)
+    assert recommended == OURS
+    assert "PU trees is ahead by 0.200 (-0.100 to 0.500), which may be chance" in advice
+    assert "either will do" in advice
+
+
+@pytest.mark.parametrize(("low", "told"), [(-0.3, "0.300)."), (0.1, "which may be chance.")])
+def test_the_recommended_method_wins_clearly_or_perhaps(low, told):
+    high = -0.1 if low < 0 else 0.1
+    methods = [made(OURS, (0.6, 0.5, 0.7)), made(THEIRS, (0.4, 0.3, 0.5), (-0.2, -0.3, high))]
+    recommended, advice = advise(methods, OURS, 0.6)
+    assert recommended == OURS
+    assert advice.startswith("Take the deviation ensemble: AUC-PR 0.600 (0.500 to 0.700), ahead of")
+    assert advice.endswith(told)
+
+
+def test_a_method_at_chance_is_not_taken_beside_one_that_is_not():
+    at_chance = (0.5, 0.4, 0.6)
+    methods = [
+        made(THEIRS, (0.3, 0.0, 0.6), (0.2, -0.1, 0.5)),
+        made(OURS, (0.1, 0, 0.2), auc_roc=at_chance),
+    ]
+    recommended, advice = advise(methods, OURS, 0.6)
+    assert recommended == THEIRS
+    assert "Of the deviation ensemble it is not clear that it ranks above chance" in advice
+
+
+def test_no_method_is_above_chance_by_its_place_among_many(seed):
+    """Random scores by ten methods: the highest AUC-ROC is seldom beyond what chance gives."""
+    generator = np.random.default_rng(seed)
+    ranks = stats.rankdata(generator.normal(size=(400, 10, 60)), axis=-1)
+    areas = (ranks[..., :12].sum(axis=-1) - 12 * 13 / 2) / (12 * 48)
+    exceeds = areas.max(axis=1) > highest_by_chance(12, 48, n_methods=10)
+    assert exceeds.mean() < 0.06
+    assert areas.max() > highest_by_chance(12, 48, n_methods=1)
+
+
+def test_little_precision_among_hidden_anomalies_is_not_chance():
+    methods = [made(OURS, (0.08, 0.0, 0.2), auc_roc=(0.98, 0.96, 1))]
+    assert advise(methods, OURS, 0.6)[1].startswith("Take the deviation ensemble: AUC-PR 0.080")
