@@ -76,15 +76,14 @@ def _calibration_tables(cells: Cells) -> list[Table]:
         for dataset in cells.datasets:
             for method in cells.methods:
                 where = (dataset, method, settings)
-                names = ("calibrated", "low", "high", "nominal")
-                share, low, high, nominal = (cells.mean(*where, name) for name in names)
-                names = ("within", "within the binomial band")
-                within = [cells.values(*where, name) for name in names]
+                means = [cells.mean(*where, name) for name in ("calibrated", "low", "high")]
+                counts = ("within", "within the binomial band")
+                within = [cells.values(*where, name) for name in counts]
                 texts = [
-                    f"{share:.2%}",
-                    f"{low:.2%} to {high:.2%}",
+                    f"{means[0]:.2%}",
+                    f"{means[1]:.2%} to {means[2]:.2%}",
                     *(f"{sum(found):.0f} of {len(found)}" for found in within),
-                    f"{nominal:.2%}",
+                    f"{cells.mean(*where, 'nominal'):.2%}",
                 ]
                 rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
         hidden = f"{settings['contamination']:.0%} hidden anomalies"
