@@ -154,7 +154,7 @@ def counting_rows(what: str) -> Iterator[Callable[[int], None]]:
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # a glob may have [brackets]
         BarColumn(),
         TextColumn("{task.completed:,} rows"),
         TextColumn("{task.fields[speed]}"),

@@ -13,7 +13,8 @@ from devnet import model_file
 from devnet.alert_policies import AlertPolicy, FalseAlarmRate
 from devnet.calibration import Calibration, calibrate, nominal_p_value, prior_quantile
 from devnet.detector import FewLabelDetector
-from devnet.methods import find_method
+from devnet.methods import METHODS
+from devnet.names import known
 from devnet.seeds import as_generator, draw_seed
 from devnet.tables.chosen_rows import choose_id_column, row_ids, take_rows
 from devnet.tables.encoder import TableEncoder
@@ -130,7 +131,8 @@ class TableModel:
             Is told the number of rows read so far.
         """
         generator = as_generator(self.random_state)
-        detector = find_method(self.method)(random_state=draw_seed(generator), **self.parameters)
+        method = METHODS[known(self.method, METHODS, "method")]
+        detector = method(random_state=draw_seed(generator), **self.parameters)
         source = open_table(table, types=dict.fromkeys(self.categorical, pa.string()))
         rows = read_training_rows(
             source,
