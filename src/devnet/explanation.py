@@ -80,7 +80,7 @@ def contributions(
         return _sum_groups(_of_ensemble(detector, rows, baseline), groups)
     if isinstance(detector, DevNet) and isinstance(detector.network_, ScoringNetwork):
         return _sum_groups(_of_networks(detector, rows, baseline), groups)
-    if isinstance(detector, ForestDetector) and detector.projection_ is None:
+    if isinstance(detector, ForestDetector) and detector.has_paths:
         return _sum_groups(_of_forest(detector, rows, baseline), groups)
     walked = np.arange(rows.shape[1]) if groups is None else groups
     n_groups = int(walked.max()) + 1

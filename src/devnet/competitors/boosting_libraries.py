@@ -58,6 +58,7 @@ class LibraryBoosting(ForestDetector):
         "learning_rate": number(0),
     }
     library: ClassVar[str]
+    has_paths: ClassVar[bool] = False  # only leaves have values
 
     def __init__(
         self,
@@ -241,7 +242,7 @@ def _symmetric(scale: float) -> Callable[[Any], Cut | float]:
 
 
 def _number(root: Any, read: Callable[[Any], Cut | float]) -> Tree:
-    """A library's nested nodes as arrays, each child behind its parent; cuts have mean values."""
+    """A library's nested nodes as arrays, each child behind its parent."""
     records: list[list[float]] = []
 
     def visit(node: Any) -> int:
@@ -249,9 +250,7 @@ def _number(root: Any, read: Callable[[Any], Cut | float]) -> Tree:
         found = read(node)
         if isinstance(found, Cut):
             records.append([0, 0, found.column, found.threshold, 0.0])
-            children = visit(found.left), visit(found.right)
-            records[place][:2] = children
-            records[place][4] = sum(records[child][4] for child in children) / 2
+            records[place][:2] = visit(found.left), visit(found.right)
         else:
             records.append([NO_CHILD, NO_CHILD, 0, 0.0, found])
         return place

@@ -34,6 +34,11 @@ class ForestDetector(FewLabelDetector):
     forest_: Forest
     projection_: Projection | None
 
+    @property
+    def has_paths(self) -> bool:
+        """Whether a row's way down the trees tells what its columns add to the sum."""
+        return self.projection_ is None
+
     @abstractmethod
     def _grow(
         self,
