@@ -179,7 +179,9 @@ class TableModel:
             Is told the number of rows that are done.
         """
         label = self.label_ if not known and self.label_ in source.schema.names else None
-        needed = [*self.encoder_.read_columns(), *columns, *([label] if label else [])]
+        read = self.encoder_.read_columns()
+        needed = [*read, *columns, *([label] if label else [])]
+        source = source.with_codes({*read} - {*columns, label})
         batches = source.batches(list(dict.fromkeys(needed)))
 
         def unknown(batch: pa.RecordBatch) -> np.ndarray:
