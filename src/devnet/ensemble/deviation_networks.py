@@ -50,7 +50,7 @@ class BaggedNetworks:
         m, d, h = first.shape
         kernel = first.transpose(1, 0, 2).reshape(d, m * h)
         self._kernel, self._bias = _on_a_grid(kernel, first_bias.reshape(m * h))
-        self._first_layer = FirstLayer(encoding, self._kernel)
+        self._first_layer = FirstLayer(encoding, self._kernel, self._bias)
         self._last = last.reshape(m, h)
         self._last_bias = last_bias.reshape(m)
 
@@ -73,7 +73,6 @@ class BaggedNetworks:
 
     def _member_scores(self, sums: np.ndarray) -> np.ndarray:
         """Scores by each member, given the exact sums of the hidden units, (b, m h) -> (m, b)."""
-        sums += self._bias
         np.maximum(sums, 0, out=sums)
         hidden = sums.reshape(len(sums), *self._last.shape)
         scores: np.ndarray = np.einsum("bmh,mh->mb", hidden, self._last)
