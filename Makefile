@@ -32,6 +32,7 @@ check: .venv/installed  ## format, lint, types and fast tests
 
 bench: .venv/installed  ## measure speed against named rivals in one run
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/tables.py
 
 reproduce: .venv/installed  ## run all experiments anew and compare them with the committed results (three hours)
 	for name in $(EXPERIMENTS); do \

@@ -49,8 +49,9 @@ def mean_over(axis: int, array: Array) -> Array:
 
 def is_module(value: Any) -> bool:
     """Whether a value is a torch.nn.Module; asks torch only if somebody has imported it."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.nn.Module)
+    torch_nn = sys.modules.get("torch.nn")
+    module = getattr(torch_nn, "Module", None)  # not there yet while another thread imports torch
+    return module is not None and isinstance(value, module)
 
 
 def place_on(device: Any, *, with_torch: bool) -> Place:

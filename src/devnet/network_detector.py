@@ -18,7 +18,7 @@ from devnet.detector import FewLabelDetector
 from devnet.optimizer import Optimizer, RMSprop
 from devnet.parameters import Constraint, number, one_of, whole_number
 from devnet.progress import EpochBar
-from devnet.rows import WIDE, Rows, dense_tiles, spans, sparse_tiles
+from devnet.rows import WIDE, Rows, dense_tiles, is_mostly_zero, spans, sparse_tiles
 from devnet.sampler import BalancedSampler, Halves, find_halves
 from devnet.scoring_network import ScoringNetwork
 from devnet.seeds import RANDOM_STATE, member_generators
@@ -257,6 +257,9 @@ class NetworkDetector(FewLabelDetector):
         if network.first_kernel is not None:
             for selection, part in sparse_tiles(rows, span):
                 yield selection, network.forward([part])[0]
+        elif isinstance(network.parameters, np.ndarray) and is_mostly_zero(rows):
+            for selection, part in sparse_tiles(rows, span):
+                yield selection, network.outputs_of_sparse(part.astype(np.float64))
         else:
             for selection, tile in dense_tiles(rows, span):
                 yield selection, network.forward(place(tile[None]))[0]

@@ -144,6 +144,21 @@ class ScoringNetwork:
         if self.first_kernel is not None:
             self.first_kernel.end_training()
 
+    def outputs_of_sparse(self, rows: sp.csr_array) -> Array:
+        """Outputs (m, b, k) of CSR rows that a dense first kernel takes, in main memory only.
+
+        A row's products are added up in the order of its columns, so its place does not matter.
+        """
+        activation = np.stack([rows @ kernel for kernel in self._kernels[0]])  # (m, b, h)
+        activation += self._biases[0]
+        if self.is_relu(0):
+            np.maximum(activation, 0, out=activation)
+        for layer in range(1, len(self._kernels)):
+            activation = activation @ self._kernels[layer] + self._biases[layer]
+            if self.is_relu(layer):
+                np.maximum(activation, 0, out=activation)
+        return activation
+
     def forward(self, rows: Array | list[sp.csr_array]) -> tuple[Array, list[Any]]:
         """Outputs (m, b, k), and what `backward` needs: the inputs of each layer and the outputs.
 

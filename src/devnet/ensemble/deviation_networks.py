@@ -9,6 +9,7 @@ from devnet.arrays import one_blas_thread
 from devnet.deviation_objective import deviation_objective
 from devnet.ensemble.bagged_sampler import BaggedSampler
 from devnet.ensemble.bags import Bags, out_of_bag_mean
+from devnet.ensemble.first_layer import FirstLayer
 from devnet.ensemble.learners import OutOfBag
 from devnet.ensemble.pool import Pool
 from devnet.ensemble.rank_normal import EXTREME, RESOLUTION, RankNormal
@@ -49,6 +50,7 @@ class BaggedNetworks:
         m, d, h = first.shape
         kernel = first.transpose(1, 0, 2).reshape(d, m * h)
         self._kernel, self._bias = _on_a_grid(kernel, first_bias.reshape(m * h))
+        self._first_layer = FirstLayer(encoding, self._kernel, self._bias)
         self._last = last.reshape(m, h)
         self._last_bias = last_bias.reshape(m)
 
@@ -60,17 +62,19 @@ class BaggedNetworks:
         scores = np.empty(len(rows))
         for start in range(0, len(rows), TILE):  # few enough to stay in the processor's cache
             place = slice(start, start + TILE)
-            members = self.member_scores(self.encoding.encode(rows[place]))
+            members = self._member_scores(self._first_layer(rows[place]))
             # A row's members side by side are added up in the same order in any batch.
             scores[place] = np.ascontiguousarray(members.T).mean(axis=1)
         return scores
 
     def member_scores(self, encoded: np.ndarray) -> np.ndarray:
         """Scores by each member of encoded rows, (b, d) -> (m, b)."""
-        hidden = encoded.astype(self._kernel.dtype, copy=False) @ self._kernel  # (b, m h), exact
-        hidden += self._bias
-        np.maximum(hidden, 0, out=hidden)
-        hidden = hidden.reshape(len(encoded), *self._last.shape)
+        return self._member_scores(self._first_layer.of_encoded(encoded))
+
+    def _member_scores(self, sums: np.ndarray) -> np.ndarray:
+        """Scores by each member, given the exact sums of the hidden units, (b, m h) -> (m, b)."""
+        np.maximum(sums, 0, out=sums)
+        hidden = sums.reshape(len(sums), *self._last.shape)
         scores: np.ndarray = np.einsum("bmh,mh->mb", hidden, self._last)
         scores += self._last_bias[:, None]
         return scores

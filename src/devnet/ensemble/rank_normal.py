@@ -52,6 +52,18 @@ class RankNormal:
         """Columns d."""
         return len(self._start)
 
+    @property
+    def n_knots(self) -> np.ndarray:
+        """Knots of each column, (d,)."""
+        return np.diff(self._start, append=len(self._knots))
+
+    def select(self, columns: np.ndarray) -> Self:
+        """The encoding of these columns alone."""
+        sizes = self.n_knots[columns]
+        kept = np.isin(np.repeat(np.arange(self.n_columns), self.n_knots), columns)
+        start = np.cumsum([0, *sizes[:-1]], dtype=np.int64)
+        return type(self)(self._knots[kept], self._normal[kept], start)
+
     def encode(self, rows: np.ndarray) -> np.ndarray:
         """Normal scores of rows, (b, d) float32 twice, in multiples of 1 / RESOLUTION."""
         if len(self._groups) == 1:

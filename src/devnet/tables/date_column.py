@@ -1,5 +1,6 @@
 """Dates and times: their parts, each on its own fixed scale."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final
 
@@ -126,6 +127,28 @@ def years_of(instants: np.ndarray) -> np.ndarray:
     return years
 
 
+def _parts_of_days(days: np.ndarray, parts: Sequence[str]) -> dict[str, np.ndarray]:
+    """Parts that all instants of a day share; there are fewer days than instants mostly."""
+    first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
+    if last - first < len(days):
+        by_day = _calendar(np.arange(first, last + 1), parts)
+        place = days - first
+        return {part: values.take(place) for part, values in by_day.items()}
+    return _calendar(days, parts)
+
+
+def _calendar(days: np.ndarray, parts: Sequence[str]) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = {}
+    if "weekday" in parts:
+        found["weekday"] = (days + THURSDAY) % 7 / 6
+    if "day" in parts or "month" in parts:
+        months = days.astype("M8[D]").astype("M8[M]")
+        first = months.astype("M8[D]").astype(np.int64)
+        found["day"] = (days - first) / 30
+        found["month"] = months.astype(np.int64) % 12 / 11
+    return {part: found[part] for part in parts}
+
+
 def encoded_parts(
     instants: np.ndarray, parts: tuple[str, ...], low: float, high: float
 ) -> dict[str, np.ndarray]:
@@ -134,13 +157,7 @@ def encoded_parts(
     found: dict[str, np.ndarray] = {}
     if "hour" in parts:
         found["hour"] = (instants - days * DAY) / DAY
-    if "weekday" in parts:
-        found["weekday"] = (days + THURSDAY) % 7 / 6
-    if "day" in parts or "month" in parts:
-        months = days.astype("M8[D]").astype("M8[M]")
-        first = months.astype("M8[D]").astype(np.int64)
-        found["day"] = (days - first) / 30
-        found["month"] = months.astype(np.int64) % 12 / 11
+    found |= _parts_of_days(days, [part for part in parts if part in ("weekday", "day", "month")])
     if "years" in parts:
         found["years"] = scale(years_of(instants), low, high)
     return found

@@ -1,6 +1,6 @@
 """Several files of the same columns as one table."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import final
 
 import pyarrow as pa
@@ -23,6 +23,13 @@ class JoinedSource(Source):
         self.schema = _common_schema(sources)
         counts = [source.n_rows for source in sources if source.n_rows is not None]
         self.n_rows = sum(counts) if len(counts) == len(sources) else None
+
+    def with_codes(self, columns: Collection[str]) -> "JoinedSource":
+        """The same table, where texts of these columns come as codes if all files have codes."""
+        try:
+            return JoinedSource(self.name, [one.with_codes(columns) for one in self._sources])
+        except TableError:  # codes in some files only
+            return self
 
     def _pieces(self, columns: list[str]) -> Batches:
         schema = pa.schema([self.schema.field(column) for column in columns])

@@ -3,8 +3,9 @@
 import errno
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import final
 
@@ -22,7 +23,9 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
-def open_output(path: str | Path, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
+def open_output(
+    path: str | Path, schema: pa.Schema, distinct: Collection[str] = ()
+) -> Iterator[Callable[[pa.RecordBatch], None]]:
     """A function that writes a batch; the file appears when the block ends without an error.
 
     Parameters
@@ -31,6 +34,8 @@ def open_output(path: str | Path, schema: pa.Schema) -> Iterator[Callable[[pa.Re
         Its suffix tells the format: .parquet, .pq, .csv, .tsv, .arrow or .feather.
     schema : pyarrow.Schema
         Of all batches.
+    distinct : collection of str
+        Columns whose values nearly all differ, for which Parquet need not try a dictionary.
 
     Examples
     --------
@@ -41,7 +46,7 @@ def open_output(path: str | Path, schema: pa.Schema) -> Iterator[Callable[[pa.Re
     ...     write(batch)
     """
     target = Path(path)
-    open_writer = _writer_of(target, schema)
+    open_writer = _writer_of(target, schema, distinct)
     body_failed = False
     try:
         with whole_file(target) as temporary:
@@ -76,9 +81,13 @@ class _Writer(ABC):
 class _ParquetWriter(_Writer):
     """Collects batches to row groups that are worth reading at once."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, distinct: Collection[str]) -> None:
         self._schema = schema
-        self._writer = pq.ParquetWriter(path, schema, compression="snappy")
+        is_nested = any(pa.types.is_nested(field.type) for field in schema)
+        repeated = [name for name in schema.names if name not in distinct]
+        self._writer = pq.ParquetWriter(
+            path, schema, compression="snappy", use_dictionary=is_nested or repeated
+        )
         self._waiting: list[pa.RecordBatch] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -124,10 +133,12 @@ class _PlainWriter(_Writer):
             self._file.close()
 
 
-def _writer_of(path: Path, schema: pa.Schema) -> Callable[[Path, pa.Schema], _Writer]:
+def _writer_of(
+    path: Path, schema: pa.Schema, distinct: Collection[str]
+) -> Callable[[Path, pa.Schema], _Writer]:
     suffix = path.suffix.lower()
     if suffix in (".parquet", ".pq"):
-        return _ParquetWriter
+        return partial(_ParquetWriter, distinct=distinct)
     if suffix in (".arrow", ".feather"):
         return _PlainWriter
     if suffix not in DELIMITERS:

@@ -1,11 +1,13 @@
 """The next items of an iterator, made in the background while the caller works."""
 
+import os
 from collections import deque
-from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
 def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Generator[Item, None, None]:
@@ -24,3 +26,26 @@ def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Generator[
     finally:
         worker.shutdown(cancel_futures=True)
         items.close()
+
+
+def map_ahead(
+    make: Callable[[Item], Made], items: Iterator[Item], n_threads: int | None = None
+) -> Generator[Made, None, None]:
+    """What is made of each item, in their order, by as many threads as there are cores.
+
+    Items are taken in the caller's thread, one more than there are threads at most before the
+    first is asked for. What goes wrong is raised in its place. Closing ends the threads.
+    """
+    n_threads = n_threads or os.cpu_count() or 1
+    workers = ThreadPoolExecutor(n_threads)
+    coming: deque[Future[Made]] = deque()
+    try:
+        for item in items:
+            coming.append(workers.submit(make, item))
+            del item
+            if len(coming) > n_threads:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
+    finally:
+        workers.shutdown(cancel_futures=True)

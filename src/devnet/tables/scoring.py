@@ -15,6 +15,7 @@ from devnet.tables.training_rows import OnRows
 from devnet.whole_file import check_target
 
 ROW = "row"  # the column that numbers rows which have no names
+DISTINCT = ("anomaly_score", "nominal_p_value")  # columns whose values nearly all differ
 
 
 class ScoredFile(NamedTuple):
@@ -61,7 +62,8 @@ def score_table(
     chosen = policy or model.policy
     threshold = model.threshold(source, chosen, on_rows=on_rows)
     n_rows = n_alerts = 0
-    with open_output(output, _schema(model, source, kept)) as write:
+    distinct = [ROW, *model.id_columns(source), *DISTINCT]
+    with open_output(output, _schema(model, source, kept), distinct) as write:
         for batch, number, scores in model.scored_batches(source, kept, on_rows=on_rows):
             columns = {name: batch[name] for name in kept} or {ROW: number}
             columns |= model.columns_of(scores, threshold)

@@ -1,7 +1,7 @@
 """What a table is to its readers: columns, and rows in batches."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from lzma import LZMAError
 from shlex import quote
@@ -47,6 +47,10 @@ class Source(ABC):
         except ValueError as error:
             raise TableError(str(error)) from None
         return self._in_pieces(chosen)
+
+    def with_codes(self, columns: Collection[str]) -> "Source":  # noqa: ARG002
+        """The same table, where texts of these columns may come as codes of a dictionary."""
+        return self
 
     def _in_pieces(self, columns: list[str]) -> Batches:
         schema = pa.schema([self.schema.field(column) for column in columns])

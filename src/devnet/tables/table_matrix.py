@@ -45,14 +45,25 @@ def to_sparse(entries: Sequence[tuple[int, Entry]], shape: tuple[int, int]) -> s
 
 def _regular(entries: Sequence[tuple[int, Entry]], shape: tuple[int, int]) -> sp.csr_array:
     """Of entries with at most one value in each row."""
-    columns = np.empty((shape[0], len(entries)), dtype=np.int32)
+    tiles = [slice(first, min(first + TILE, shape[0])) for first in range(0, shape[0], TILE)]
+    parts = [_regular_tile(entries, tile) for tile in tiles]
+    none = _regular_tile([], slice(0, 0))
+    values, columns, counts = (np.concatenate(part) for part in zip(none, *parts, strict=True))
+    ends = np.append(0, np.cumsum(counts)).astype(np.int32)
+    return sp.csr_array((values, columns, ends), shape=shape)
+
+
+def _regular_tile(
+    entries: Sequence[tuple[int, Entry]], tile: slice
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values that are not zero, their columns, and how many each row has."""
+    columns = np.empty((tile.stop - tile.start, len(entries)), dtype=np.int32)
     values = np.empty(columns.shape, dtype=np.float32)
-    for place, (start, entry) in enumerate(entries):
-        columns[:, place] = start + entry.column
-        values[:, place] = entry.value
+    for place, (start, (column, value, _)) in enumerate(entries):
+        columns[:, place] = start + (column if isinstance(column, int) else column[tile])
+        values[:, place] = value if isinstance(value, float) else value[tile]
     is_there = values != 0
-    ends = np.append(0, np.cumsum(is_there.sum(axis=1))).astype(np.int32)
-    return sp.csr_array((values[is_there], columns[is_there], ends), shape=shape)
+    return values[is_there], columns[is_there], np.count_nonzero(is_there, axis=1)
 
 
 def is_smaller_sparse(matrix: sp.csr_array) -> bool:

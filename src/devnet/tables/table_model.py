@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from devnet.tables.chosen_rows import choose_id_column, row_ids, take_rows
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explainer, Explanation
 from devnet.tables.label_column import label_text
+from devnet.tables.scored_rows import Scored, score_batches
 from devnet.tables.source import Source
 from devnet.tables.sources import open_table
 from devnet.tables.table_file import from_file, to_file
@@ -27,14 +28,6 @@ from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
 RECOMMENDED = "deviation ensemble"
 DEFAULT_POLICY = FalseAlarmRate(0.01)
-
-
-class Scored(NamedTuple):
-    """A batch of a table and what its rows got."""
-
-    batch: pa.RecordBatch
-    number: np.ndarray  # (n,) of its rows in the table, counted from 0
-    scores: np.ndarray  # (n,)
 
 
 class TableModel:
@@ -188,17 +181,18 @@ class TableModel:
             Is told the number of rows that are done.
         """
         label = self.label_ if not known and self.label_ in source.schema.names else None
-        needed = [*self.encoder_.read_columns(), *columns, *([label] if label else [])]
-        done = 0
-        for batch in source.batches(list(dict.fromkeys(needed))):
-            number = done + np.arange(len(batch))
-            done += len(batch)
-            if label is not None:
-                is_known = pc.equal(label_text(batch[label]), self.anomaly_).fill_null(False)
-                places = np.flatnonzero(~is_known.to_numpy(zero_copy_only=False))
-                batch, number = batch.take(places), number[places]
-            scores = self.detector_.anomaly_score(self.encoder_.encode(batch))
-            yield Scored(batch, number, scores)
+        read = self.encoder_.read_columns()
+        needed = [*read, *columns, *([label] if label else [])]
+        source = source.with_codes({*read} - {*columns, label})
+        batches = source.batches(list(dict.fromkeys(needed)))
+
+        def unknown(batch: pa.RecordBatch) -> np.ndarray:
+            is_known = pc.equal(label_text(batch[label]), self.anomaly_).fill_null(False)
+            return np.flatnonzero(~is_known.to_numpy(zero_copy_only=False))
+
+        keep = None if label is None else unknown
+        for done, one in score_batches(batches, self.detector_, self.encoder_.encode, keep):
+            yield one
             if on_rows is not None:
                 on_rows(done)
 

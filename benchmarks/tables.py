@@ -1,0 +1,220 @@
+"""Tables from file to file, against reading them with pyarrow alone: `make bench`.
+
+`python benchmarks/tables.py` measures everything; a section's name measures that one only, and
+`--rows` says how many rows the longest tables of `memory_of_scoring` and `memory_of_fit` have.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from devnet.datasets.payments import make_payments, payment_batches
+from devnet.tables import TableModel, score_table
+from devnet.tables.output import open_output
+from devnet.tables.sources import open_table
+
+REPEATS = 3
+METHODS = ("DevNet", "deviation ensemble")
+ID = "payment_id"
+
+
+def best(*calls: Callable[[], object], repeats: int = REPEATS) -> list[tuple[float, float]]:
+    """Least seconds by the clock and of the processor; calls take turns."""
+    times: list[list[tuple[float, float]]] = [[] for _ in calls]
+    for _ in range(repeats):
+        for call, found in zip(calls, times, strict=True):
+            clock, processor = time.perf_counter(), time.process_time()
+            call()
+            found.append((time.perf_counter() - clock, time.process_time() - processor))
+    return [(min(t for t, _ in found), min(t for _, t in found)) for found in times]
+
+
+def write_payments(path: Path, n_rows: int) -> None:
+    writer = None
+    for batch in payment_batches(n_rows):
+        writer = writer or pq.ParquetWriter(path, batch.schema)
+        writer.write_table(batch)
+    writer.close()
+
+
+def fitted(method: str) -> TableModel:
+    payments = make_payments().table
+    return TableModel(method, id_column=ID, random_state=0).fit(payments, "fraud")
+
+
+def scoring(folder: Path, n_rows: int | None) -> None:
+    n_rows = n_rows or 2_000_000
+    table, output = folder / "payments.parquet", folder / "scored.parquet"
+    write_payments(table, n_rows)
+    print(f"\nScoring {n_rows:,} payments, Parquet to Parquet, against pyarrow.parquet.read_table")
+    print("of the same columns: seconds by the clock (of the processor), and ratios of both")
+    for method in METHODS:
+        model = fitted(method)
+        read = [*model.encoder_.read_columns(), ID]
+        for name, only_id, columns in (
+            ("with the id", True, read),
+            ("with all columns", False, None),
+        ):
+            call = partial(score_table, model, table, output, only_id=only_id)
+            ours, theirs = best(call, partial(pq.read_table, table, columns=columns))
+            print(
+                f"  {method:<18} {name:<16} {ours[0]:6.2f} ({ours[1]:.2f}) s, reading "
+                f"{theirs[0]:.2f} ({theirs[1]:.2f}) s: {ours[0] / theirs[0]:.1f} x "
+                f"({ours[1] / theirs[1]:.1f} x)",
+                flush=True,
+            )
+        print(f"    of the processor's time: {shares(model, table, output)}", flush=True)
+
+
+def shares(model: TableModel, table: Path, output: Path) -> str:
+    """Where the time of scoring goes, one step after the other on the first rows."""
+    source = open_table(table).with_codes(model.encoder_.read_columns())
+    columns = [*model.encoder_.read_columns(), ID]
+    batches = [batch for batch, _ in zip(source.batches(columns), range(8), strict=False)]
+    n_read = sum(map(len, batches))
+    matrices = [model.encoder_.encode(batch) for batch in batches]
+    scores = [model.detector_.anomaly_score(matrix) for matrix in matrices]
+    added = [
+        pa.RecordBatch.from_pydict({ID: batch[ID], **model.columns_of(score, 1.0)})
+        for batch, score in zip(batches, scores, strict=True)
+    ]
+
+    def write() -> None:
+        distinct = [ID, "anomaly_score", "nominal_p_value"]
+        with open_output(output, added[0].schema, distinct) as write_batch:
+            for batch in added:
+                write_batch(batch)
+
+    def each(do: Callable[[object], object], items: list) -> Callable[[], None]:
+        return lambda: [do(item) for item in items] and None
+
+    steps = {
+        "read": lambda: [None for _ in zip(source.batches(columns), range(8), strict=False)],
+        "encode": each(model.encoder_.encode, batches),
+        "score": each(model.detector_.anomaly_score, matrices),
+        "p-values": each(lambda score: model.columns_of(score, 1.0), scores),
+        "write": write,
+    }
+    seconds = dict(zip(steps, (t for _, t in best(*steps.values())), strict=True))
+    total = sum(seconds.values())
+    each_row = ", ".join(f"{name} {100 * s / total:.0f}%" for name, s in seconds.items())
+    return f"{each_row}; {1e6 * total / n_read:.2f} us a row"
+
+
+def in_own_process(program: str, *arguments: object) -> str:
+    """What a program prints, the end of which is its peak memory."""
+    program = f"import sys\n{program}\nfrom devnet.experiments.memory import peak_memory\n"
+    program += "print(f'{peak_memory() / 1e6:.0f} MB')"
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def memory_of_scoring(folder: Path, n_rows: int | None) -> None:
+    model = folder / "model"
+    fitted("DevNet").save(model)
+    print("\nPeak memory of scoring with DevNet, a process each")
+    program = (
+        "import time; from devnet import load; from devnet.tables import score_table\n"
+        "start = time.perf_counter()\n"
+        "score_table(load(sys.argv[1]), sys.argv[2], sys.argv[3])\n"
+        "print(f'{time.perf_counter() - start:.1f} s,', end=' ')"
+    )
+    for n in (1_000_000, n_rows or 50_000_000):
+        table, output = folder / "payments.parquet", folder / "scored.parquet"
+        write_payments(table, n)
+        print(f"  {n:>11,} rows: {in_own_process(program, model, table, output)}", flush=True)
+        output.unlink()
+        table.unlink()
+
+
+def memory_of_fit(folder: Path, n_rows: int | None) -> None:
+    print("\nPeak memory of a fit, a process each")
+    program = (
+        "import time; from devnet.tables import TableModel\n"
+        "start = time.perf_counter()\n"
+        "TableModel(random_state=0).fit(sys.argv[1], 'fraud')\n"
+        "print(f'{time.perf_counter() - start:.1f} s,', end=' ')"
+    )
+    for n in (1_000_000, n_rows or 20_000_000):
+        table = folder / "payments.parquet"
+        write_payments(table, n)
+        print(f"  {n:>11,} rows: {in_own_process(program, table)}", flush=True)
+        table.unlink()
+
+
+def commands(folder: Path, n_rows: int | None) -> None:
+    table = folder / "payments.parquet"
+    pq.write_table(make_payments().table, table)
+    devnet = [sys.executable, "-m", "devnet.cli"]
+    fit = [*devnet, "fit", table, "--label", "fraud", "--output", folder / "model"]
+
+    def run(command: list[object]) -> Callable[[], object]:
+        return lambda: subprocess.run(
+            [str(part) for part in command], check=True, capture_output=True
+        )
+
+    (seconds,) = best(run(fit))
+    helped, nothing = best(run([*devnet, "--help"]), run([sys.executable, "-c", "pass"]), repeats=5)
+    print("\nCommands, with start-up")
+    print(f"  devnet fit, 200,000 payments: {seconds[0]:.1f} s")
+    print(f"  devnet --help {helped[0]:.2f} s, python -c pass {nothing[0]:.2f} s")
+
+
+def explanations(folder: Path, n_rows: int | None) -> None:
+    print("\nContributions of 1,000 rows x 60 columns")
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(20_000, 60)).astype(np.float32)
+    is_anomaly = np.arange(len(rows)) < 30
+    rows[is_anomaly] += 1
+    columns = {f"column {i}": rows[:, i] for i in range(60)}
+    table = pa.table({**columns, "label": is_anomaly.astype(int)})
+    for method in METHODS:
+        model = TableModel(method, random_state=0).fit(table, "label")
+        some = table.slice(0, 1000)
+        ((seconds, _),) = best(lambda model=model, some=some: model.explain(some, range(1000)))
+        error = max(
+            abs(sum(one.contributions.values()) - (one.score - one.baseline_score))
+            for one in model.explain(some, range(1000))
+        )
+        print(f"  {method:<18} {seconds:.2f} s, largest error of a sum {error:.1e}")
+
+
+def encoding(folder: Path, n_rows: int | None) -> None:
+    model = fitted("DevNet")
+    batches = make_payments().table.to_batches(65_536)
+    n = sum(map(len, batches))
+    ((seconds, processor),) = best(lambda: [model.encoder_.encode(batch) for batch in batches])
+    print(
+        f"\nEncoding payments to {model.encoder_.n_columns} columns: {n / seconds:,.0f} rows/s by "
+        f"the clock, {n / processor:,.0f} by the processor's time of one core"
+    )
+
+
+SECTIONS = (scoring, encoding, commands, explanations, memory_of_scoring, memory_of_fit)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("section", nargs="?", choices=[one.__name__ for one in SECTIONS])
+    parser.add_argument("--rows", type=int)
+    chosen = parser.parse_args()
+    if chosen.section is None:  # a process each, so that none inherits memory of another
+        for section in SECTIONS:
+            subprocess.run([sys.executable, __file__, section.__name__], check=True)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        by_name = {section.__name__: section for section in SECTIONS}
+        by_name[chosen.section](Path(folder), chosen.rows)
+
+
+if __name__ == "__main__":
+    main()
