@@ -13,6 +13,7 @@ from scipy.stats import binom
 from devnet import DeviationEnsemble, DevNet, ModelFileError
 from devnet.alert_policies import (
     POLICIES,
+    Alarm,
     Budget,
     Confidence,
     ExpectedCost,
@@ -49,7 +50,7 @@ def in_batches(scores, seed, n_batches=4):
 @given(known=KNOWN, rate=st.floats(0.01, 0.99), seed=st.integers(0, 99))
 def test_alerts_are_exactly_the_rows_whose_p_value_is_at_most_the_rate(known, rate, seed):
     calibration = calibration_of(known, np.random.default_rng(seed).random(len(known)) * 20)
-    threshold = FalseAlarmRate(rate).threshold(calibration)
+    threshold = FalseAlarmRate(rate).threshold(calibration).score
     new = np.arange(-10, 10, 0.25)
     is_rare = calibration.ranks().p_value(new) <= rate
     np.testing.assert_array_equal(new > threshold, is_rare)
@@ -62,7 +63,7 @@ def test_the_false_alarm_rate_is_kept_on_fresh_rows(seed):
     for _ in range(100):
         calibration = calibration_of(generator.standard_cauchy(n_known))
         new = generator.standard_cauchy(n_new)
-        n_alarms += int((new > FalseAlarmRate(rate).threshold(calibration)).sum())
+        n_alarms += int((new > FalseAlarmRate(rate).threshold(calibration).score).sum())
     worth = 100 * n_new * n_known // (n_new + n_known)  # rows, as the known ones are drawn too
     low, high = binom.ppf([0.001, 0.999], worth, rate) / worth
     assert low <= n_alarms / (100 * n_new) <= high
@@ -72,7 +73,9 @@ def test_the_false_alarm_rate_is_kept_on_fresh_rows(seed):
 def test_false_discoveries_are_those_of_benjamini_and_hochberg(known, scores, tenths, seed):
     calibration = calibration_of(known)
     new = np.array(scores)
-    threshold = FalseDiscoveryRate(tenths / 10).threshold(calibration, in_batches(scores, seed))
+    threshold = (
+        FalseDiscoveryRate(tenths / 10).threshold(calibration, in_batches(scores, seed)).score
+    )
     n, n_known = len(new), len(known)
     as_high = np.array([1 + sum(one >= score for one in known) for score in scores], dtype=int)
     ordered = np.sort(as_high)  # p-values times n_known + 1; whole numbers compare exactly
@@ -88,7 +91,7 @@ def test_the_share_of_false_discoveries_is_below_the_rate_in_the_mean(seed):
     for _ in range(300):
         calibration = calibration_of(generator.random(500))
         new = np.append(generator.random(360), 0.97 + 0.1 * generator.random(n_anomalies))
-        is_alert = new > FalseDiscoveryRate(rate).threshold(calibration, [new])
+        is_alert = new > FalseDiscoveryRate(rate).threshold(calibration, [new]).score
         shares.append(is_alert[:-n_anomalies].sum() / max(1, is_alert.sum()))
         found.append(is_alert[-n_anomalies:].mean())
     assert np.mean(shares) < rate
@@ -96,20 +99,21 @@ def test_the_share_of_false_discoveries_is_below_the_rate_in_the_mean(seed):
 
 
 @given(scores=SCORES, n=st.integers(1, 60), seed=st.integers(0, 99))
-def test_a_budget_is_never_exceeded_and_left_over_only_at_a_tie(scores, n, seed):
-    threshold = Budget(n).threshold(calibration_of([0]), in_batches(scores, seed))
-    n_alerts = sum(score > threshold for score in scores)
-    assert n_alerts <= n
-    if n_alerts < min(n, len(scores)):
-        below = max(score for score in scores if score <= threshold)
-        assert n_alerts + scores.count(below) > n
+def test_a_budget_is_spent_on_the_highest_rows_of_equal_ones_on_the_first(scores, n, seed):
+    calibration = calibration_of([0])
+    alarm = Alarm(Budget(n).threshold(calibration, in_batches(scores, seed)))
+    is_alert = np.concatenate(
+        [np.empty(0, bool), *(alarm(b) for b in in_batches(scores, seed + 1))]
+    )
+    order = np.argsort(-np.array(scores), kind="stable")  # of equal ones the first
+    assert sorted(order[:n].tolist()) == np.flatnonzero(is_alert).tolist()
 
 
 def test_no_rows_are_no_alerts():
     calibration = calibration_of(np.arange(99))
     for policy in (Budget(3), FalseDiscoveryRate(0.1)):
-        assert policy.threshold(calibration, []) == np.inf
-        assert policy.threshold(calibration, [np.empty(0)]) == np.inf
+        assert policy.threshold(calibration, []).score == np.inf
+        assert policy.threshold(calibration, [np.empty(0)]).score == np.inf
 
 
 @given(
@@ -130,7 +134,7 @@ def test_no_threshold_costs_less(known, labelled, share, missed, seed):
         return missed * share * (1 - n_anomalies_above) + false
 
     calibration = calibration_of(known, weight, labelled, share)
-    found = ExpectedCost(missed, 1.0).threshold(calibration)
+    found = ExpectedCost(missed, 1.0).threshold(calibration).score
     assert cost(found) == pytest.approx(min(map(cost, np.arange(-10, 10, 0.5))), abs=1e-9)
 
 
@@ -138,9 +142,9 @@ def test_dearer_misses_lower_the_threshold_and_dearer_alarms_raise_it(seed):
     generator = np.random.default_rng(seed)
     known = np.append(generator.normal(size=980), generator.normal(3, 1, size=20))
     calibration = calibration_of(known, None, generator.normal(3, 1, size=50), 0.02)
-    thresholds = [ExpectedCost(missed, 1.0).threshold(calibration) for missed in (1, 10, 100)]
+    thresholds = [ExpectedCost(missed, 1.0).threshold(calibration).score for missed in (1, 10, 100)]
     assert thresholds[0] > thresholds[1] > thresholds[2]
-    assert ExpectedCost(10, 10).threshold(calibration) == thresholds[0]
+    assert ExpectedCost(10, 10).threshold(calibration).score == thresholds[0]
 
 
 @given(scores=SCORES.filter(len), seeds=st.tuples(st.integers(0, 99), st.integers(0, 99)))
@@ -148,14 +152,14 @@ def test_batches_and_order_do_not_matter(scores, seeds):
     calibration = calibration_of(np.arange(-5, 5, 0.1), None, np.array([3.0, 4.0, 6.0]), 0.01)
     shuffled = np.random.default_rng(seeds[0]).permutation(scores)
     for policy in EXAMPLES:
-        one = policy.threshold(calibration, [np.array(scores)])
-        assert policy.threshold(calibration, in_batches(shuffled, seeds[1])) == one
-        assert policy.needs_scores or policy.threshold(calibration) == one
+        one = policy.threshold(calibration, [np.array(scores)]).score
+        assert policy.threshold(calibration, in_batches(shuffled, seeds[1])).score == one
+        assert policy.needs_scores or policy.threshold(calibration).score == one
 
 
 def test_confidence_is_the_quantile_of_the_prior_where_there_is_one():
     calibration = calibration_of(np.arange(99.0))
-    assert Confidence(0.95).threshold(calibration, (), lambda level: 10 * level) == 9.5
+    assert Confidence(0.95).threshold(calibration, (), lambda level: 10 * level).score == 9.5
     assert prior_quantile(DevNet())(0.95) == pytest.approx(1.645, abs=1e-3)
     assert prior_quantile(DeviationEnsemble()) is None
 
@@ -163,9 +167,9 @@ def test_confidence_is_the_quantile_of_the_prior_where_there_is_one():
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
 def test_confidence_without_a_prior_is_a_share_of_the_unlabelled_rows(level):
     calibration = calibration_of(np.arange(99.0))
-    threshold = Confidence(level).threshold(calibration)
+    threshold = Confidence(level).threshold(calibration).score
     assert threshold == pytest.approx(100 * level - 1)
-    assert threshold == FalseAlarmRate(round(1 - level, 2)).threshold(calibration)
+    assert threshold == FalseAlarmRate(round(1 - level, 2)).threshold(calibration).score
 
 
 @pytest.mark.parametrize("policy", EXAMPLES, ids=str)
@@ -219,10 +223,10 @@ def test_a_rate_that_is_too_small_for_the_calibration_gets_a_sentence():
     says = "is 0.001, but with 99 unlabelled rows .* smallest possible is 0.01;"
     for policy in (FalseAlarmRate(0.001), FalseDiscoveryRate(0.001), Confidence(0.999)):
         assert re.search(says, policy.warning(calibration))
-        assert policy.threshold(calibration, [np.full(5, 1e9)]) == np.inf
+        assert policy.threshold(calibration, [np.full(5, 1e9)]).score == np.inf
     for policy in (FalseAlarmRate(0.01), FalseDiscoveryRate(0.01), Confidence(0.99), Budget(5)):
         assert policy.warning(calibration) is None
-        assert policy.threshold(calibration, [np.full(5, 1e9)]) < 1e9
+        assert Alarm(policy.threshold(calibration, [np.full(5, 1e9)]))(np.full(5, 1e9)).all()
     assert Confidence(0.999).warning(calibration, lambda level: 3.0) is None
 
 
@@ -232,7 +236,7 @@ def test_the_rate_that_a_warning_names_is_possible(n):
     named = re.search("smallest possible is (.*?);", FalseAlarmRate(1e-9).warning(calibration))
     rate = float(named.group(1))
     assert 1 / (n + 1) <= rate < 1.11 / (n + 1)
-    assert FalseAlarmRate(rate).threshold(calibration) == n - 1
+    assert FalseAlarmRate(rate).threshold(calibration).score == n - 1
 
 
 def test_scores_that_are_no_numbers_get_a_sentence():
@@ -246,7 +250,7 @@ def test_the_cost_needs_what_only_the_ensemble_knows(seed):
     with pytest.raises(ValueError, match='from 5 labelled .* --method "deviation ensemble"'):
         ExpectedCost(10, 1).threshold(calibration_of(np.arange(99.0)))
     model = DeviationEnsemble(random_state=seed)
-    threshold = ExpectedCost(10, 1).threshold(calibrate(model, rows, y))
+    threshold = ExpectedCost(10, 1).threshold(calibrate(model, rows, y)).score
     is_alert = model.anomaly_score(rows[y == 0]) > threshold
     assert is_alert[truth[y == 0] == 1].mean() > 0.5
     assert is_alert[truth[y == 0] == 0].mean() < 0.1

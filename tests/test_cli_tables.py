@@ -86,7 +86,7 @@ def test_score_writes_the_table_with_scores(devnet, folder, table):
 
 def test_alerts_are_ranked_with_reasons(devnet):
     done = devnet("alerts", "m.devnet", "t.csv", "--budget", 7, "--show", 2)
-    assert done.stdout.startswith("7 alerts in 779 rows (the 7 highest rows, scores above ")
+    assert done.stdout.startswith("7 alerts in 779 rows (the 7 highest rows, threshold ")
     assert done.stdout.count("most like P") == 2
     assert "amount" in done.stdout
     assert "and 5 more" in done.stdout
@@ -97,6 +97,28 @@ def test_alerts_are_ranked_with_reasons(devnet):
     )
     scores = [one["score"] for one in facts["shown"]]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_json_is_json_and_a_policy_that_cannot_alert_is_said_by_every_verb(devnet):
+    impossible = ["--false-alarm-rate", "1e-9"]
+
+    def refuse(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    for words in (["alerts", "m.devnet", "t.csv"], ["score", "m.devnet", "t.csv", "-o", "x.csv"]):
+        done = devnet(*words, *impossible, "--json")
+        facts = json.loads(done.stdout, parse_constant=refuse)
+        assert facts["threshold"] is None
+        assert "smallest possible" in facts["notes"][0]
+    fit = ["fit", "t.csv", "--label", "fraud", "-o", "x.devnet", *impossible]
+    assert "Note: no row can be an alert" in devnet(*fit).stderr
+    assert "smallest possible" in json.loads(devnet(*fit, "--json").stdout)["warning"]
+
+
+def test_the_next_command_can_be_typed_as_it_is(devnet, folder):
+    (folder / "my table.csv").write_bytes((folder / "t.csv").read_bytes())
+    done = devnet("fit", "my table.csv", "--label", "fraud", "-o", "my model")
+    assert "Next: devnet alerts 'my model' 'my table.csv' --budget 10" in done.stdout
 
 
 def test_no_alert_is_a_note_with_what_to_do(devnet):

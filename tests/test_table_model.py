@@ -72,7 +72,7 @@ def test_columns_are_used_or_left_out_with_a_reason(model):
         "payment": "identifier: every value occurs once",
         "currency": "constant: always 'EUR'",
     }
-    assert model.id_column == "payment"
+    assert (model.id_column, model.id_column_) == (None, "payment")
     assert (model.n_rows_, model.n_labelled_, model.anomaly_) == (N, 30, "1")
 
 
@@ -252,6 +252,58 @@ def test_numbers_can_be_categories(table):
     model = TableModel(categorical=["limit"], random_state=0).fit(table, "fraud")
     kinds = {column.name: column.kind for column in model.encoder_.columns}
     assert kinds["limit"] == "category"
+
+
+def test_a_loaded_model_can_be_fitted_again_alike(table, tmp_path):
+    model = TableModel(
+        "PU trees",
+        parameters={"n_trees": 7},
+        ignore=["limit"],
+        categorical=["shop"],
+        anomaly="1",
+        random_state=3,
+    ).fit(table, "fraud")
+    model.save(tmp_path / "m.devnet")
+    again = devnet.load(tmp_path / "m.devnet").fit(table, "fraud")
+    assert again.score(table).equals(model.score(table))
+    assert again.encoder_.left_out == model.encoder_.left_out
+    assert again.fit(table, "fraud").encoder_.left_out == model.encoder_.left_out
+
+
+@pytest.mark.parametrize("kind", [pa.bool_(), pa.string(), pa.int8(), pa.decimal128(22, 2)])
+def test_known_anomalies_are_left_out_whatever_the_type_of_their_label(model, table, kind):
+    labels = pa.array([1 if value == 1 else 0 for value in table["fraud"].to_pylist()])
+    other = table.drop_columns(["fraud"]).append_column("fraud", labels.cast(kind))
+    assert find_alerts(model, other, policy=Budget(5)).n_rows == N - 30
+
+
+def test_a_budget_is_spent_where_scores_are_equal(table, tmp_path):
+    few = TableModel("PU trees", parameters={"n_trees": 1}, random_state=0).fit(table, "fraud")
+    few.policy = Budget(13)
+    assert few.predict(table).sum() == 13
+    assert find_alerts(few, table).n_alerts == 13
+    assert score_table(few, table, tmp_path / "s.csv").n_alerts == 13
+
+
+def test_far_dates_and_long_durations_are_explained():
+    n_rows = 200
+    columns = {
+        "far": pa.array(np.arange(n_rows) * 40_000 + 3_000_000, pa.int32()).cast(pa.date32()),
+        "long": pa.array(np.arange(n_rows) % 7 * 10**14, pa.duration("s")),
+        "ratio": pa.array(np.tile([0.7, 0.3], n_rows // 2), pa.float32()),
+        "fraud": [1 if i % 20 == 0 else None for i in range(n_rows)],
+    }
+    model = TableModel(categorical=["ratio"], random_state=0).fit(columns, "fraud")
+    found = find_alerts(model, columns, policy=Budget(3))
+    assert len(found.shown) == 3
+    texts = [r.text for one in model.explain(columns, range(20)) for r in one.reasons]
+    assert not any("is new" in text for text in texts)
+
+
+def test_the_label_can_neither_be_ignored_nor_name_rows(table):
+    for options in ({"ignore": ["fraud"]}, {"id_column": "fraud"}):
+        with pytest.raises(TableError, match="'fraud' is the label column"):
+            TableModel(**options).fit(table, "fraud")
 
 
 def test_sparse_rows_of_svmlight_files_go_the_whole_way(tmp_path):

@@ -1,14 +1,14 @@
 """Alert policies: from which score on a row is an alert, chosen after training.
 
 A policy is shown the calibration of a fitted detector and, batch by batch, the scores of the table
-at hand, and gives one threshold. An alert is a score above it, as in `predict`.
+at hand, and gives one threshold. Alerts are the scores above it, as in `predict`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import ceil, floor, log10
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,30 @@ from devnet.conformal_ranks import ConformalRanks
 from devnet.ensemble.hidden_anomalies import MIN_LABELLED
 from devnet.model_file import ModelFileError
 from devnet.parameters import Constraint, check_parameters, number, whole_number
+
+
+class Threshold(NamedTuple):
+    """The score above which rows are alerts, and how many that are just as high are alerts too."""
+
+    score: float  # infinite where no row is an alert
+    n_equal: int = 0  # the first ones of the table
+
+
+class Alarm:
+    """Tells which rows of a table are alerts, batch by batch, in the order of the rows."""
+
+    def __init__(self, threshold: Threshold) -> None:
+        self._threshold = threshold.score
+        self._n_equal = threshold.n_equal
+
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
+        """Whether each row of the next batch is an alert."""
+        is_alert: np.ndarray = scores > self._threshold
+        if self._n_equal:
+            equal = np.flatnonzero(scores == self._threshold)[: self._n_equal]
+            is_alert[equal] = True
+            self._n_equal -= len(equal)
+        return is_alert
 
 
 class AlertPolicy(ABC):
@@ -34,8 +58,8 @@ class AlertPolicy(ABC):
         calibration: Calibration,
         scores: Iterable[np.ndarray] = (),
         quantile: Quantile | None = None,
-    ) -> float:
-        """The score above which a row is an alert; infinite where none can be.
+    ) -> Threshold:
+        """From which score on a row is an alert.
 
         Parameters
         ----------
@@ -65,7 +89,7 @@ class FalseAlarmRate(AlertPolicy):
     >>> from devnet.alert_policies import FalseAlarmRate
     >>> from devnet.calibration import Calibration
     >>> calibration = Calibration(np.arange(99.0), np.ones(99), None, None)
-    >>> FalseAlarmRate(0.05).threshold(calibration)
+    >>> FalseAlarmRate(0.05).threshold(calibration).score
     94.0
     >>> calibration.ranks().p_value([94.0, 94.5]).tolist()
     [0.06, 0.05]
@@ -83,7 +107,7 @@ class FalseAlarmRate(AlertPolicy):
         calibration: Calibration,
         scores: Iterable[np.ndarray] = (),
         quantile: Quantile | None = None,
-    ) -> float:
+    ) -> Threshold:
         """The lowest of the unlabelled rows' scores above which p-values are small enough."""
         ranks = calibration.ranks()
         return _score_below_rank(ranks, ranks.p_value_of_rank <= self.rate)
@@ -113,10 +137,10 @@ class Confidence(AlertPolicy):
         calibration: Calibration,
         scores: Iterable[np.ndarray] = (),
         quantile: Quantile | None = None,
-    ) -> float:
+    ) -> Threshold:
         """The quantile of the prior, or of the unlabelled rows."""
         if quantile is not None:
-            return quantile(self.level)
+            return Threshold(quantile(self.level))
         return self._without_prior().threshold(calibration)
 
     def warning(self, calibration: Calibration, quantile: Quantile | None = None) -> str | None:
@@ -129,7 +153,7 @@ class Confidence(AlertPolicy):
 
 @dataclass(frozen=True)
 class Budget(AlertPolicy):
-    """Alerts are the n highest scores of the table at hand; fewer where some are equal."""
+    """Alerts are the n highest scores of the table at hand, of equal ones the first."""
 
     n: int
     needs_scores = True
@@ -144,17 +168,18 @@ class Budget(AlertPolicy):
         calibration: Calibration,
         scores: Iterable[np.ndarray] = (),
         quantile: Quantile | None = None,
-    ) -> float:
-        """The highest score beyond the budget, of which n + 1 scores have to be kept."""
+    ) -> Threshold:
+        """The lowest score within the budget; only n scores have to be kept for it."""
         highest = np.empty(0)
         for batch in scores:
             refuse_nan(batch)
             highest = np.append(highest, batch)
-            if len(highest) > self.n + 1:
-                highest = np.partition(highest, -self.n - 1)[-self.n - 1 :]
-        if len(highest) > self.n:
-            return float(highest.min())
-        return float(np.nextafter(highest.min(), -np.inf)) if len(highest) else np.inf
+            if len(highest) > self.n:
+                highest = np.partition(highest, -self.n)[-self.n :]
+        if not len(highest):
+            return Threshold(np.inf)
+        lowest = float(highest.min())
+        return Threshold(lowest, n_equal=int((highest == lowest).sum()))
 
 
 @dataclass(frozen=True)
@@ -178,7 +203,7 @@ class FalseDiscoveryRate(AlertPolicy):
         calibration: Calibration,
         scores: Iterable[np.ndarray] = (),
         quantile: Quantile | None = None,
-    ) -> float:
+    ) -> Threshold:
         """Where so many rows have a p-value as small that few of them can be false."""
         ranks = calibration.ranks()
         size = len(ranks.p_value_of_rank)
@@ -219,7 +244,7 @@ class ExpectedCost(AlertPolicy):
         calibration: Calibration,
         scores: Iterable[np.ndarray] = (),
         quantile: Quantile | None = None,
-    ) -> float:
+    ) -> Threshold:
         """The score of least expected cost; of several, the lowest."""
         labelled, share = calibration.labelled, calibration.hidden_share
         if labelled is None or share is None:
@@ -237,7 +262,7 @@ class ExpectedCost(AlertPolicy):
         below = np.searchsorted(labelled, candidates, side="right") / len(labelled)
         false_alarms = np.maximum(above - share * (1 - below), 0)
         cost = self.missed * share * below + self.false_alarm * false_alarms
-        return float(candidates[np.argmin(cost)])
+        return Threshold(float(candidates[np.argmin(cost)]))
 
 
 POLICIES: dict[str, type[AlertPolicy]] = {
@@ -267,10 +292,10 @@ def policy_from_json(value: Any) -> AlertPolicy:
         ) from error
 
 
-def _score_below_rank(ranks: ConformalRanks, is_alert: np.ndarray) -> float:
+def _score_below_rank(ranks: ConformalRanks, is_alert: np.ndarray) -> Threshold:
     """The score that rows of the lowest such rank, of n + 1 ranks, and of higher ones exceed."""
     places = np.flatnonzero(is_alert)
-    return float(ranks.scores[places[0] - 1]) if len(places) else np.inf
+    return Threshold(float(ranks.scores[places[0] - 1]) if len(places) else np.inf)
 
 
 def _too_small(calibration: Calibration, what: str, rate: float) -> str | None:

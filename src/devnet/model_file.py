@@ -36,6 +36,7 @@ PACKAGES = {
     "numpy": "numpy",
     "scikit-learn": "scikit-learn",
     "torch": "torch",
+    "pyarrow": "pyarrow",
 }
 
 

@@ -2,12 +2,14 @@
 
 from devnet.alert_policies import (
     POLICIES,
+    Alarm,
     AlertPolicy,
     Budget,
     Confidence,
     ExpectedCost,
     FalseAlarmRate,
     FalseDiscoveryRate,
+    Threshold,
 )
 from devnet.calibration import (
     Calibration,
@@ -21,6 +23,7 @@ from devnet.conformal_ranks import ConformalRanks
 
 __all__ = [
     "POLICIES",
+    "Alarm",
     "AlertPolicy",
     "Budget",
     "Calibration",
@@ -30,6 +33,7 @@ __all__ = [
     "ExpectedCost",
     "FalseAlarmRate",
     "FalseDiscoveryRate",
+    "Threshold",
     "calibrate",
     "calibration_curve",
     "nominal_p_value",

@@ -52,15 +52,15 @@ def alerts(
         found = find_alerts(
             opened, table, policy=chosen, n_shown=show, known=known, on_rows=on_rows
         )
-    notes = [*found.notes, *filter(None, [opened.policy_warning(chosen)])]
-    if not found.n_alerts:
-        notes.append("see the highest rows whatever they are: give --budget 20.")
+    notes = found.notes
+    if not found.n_alerts and found.n_rows:
+        notes = [*notes, "see the highest rows whatever they are: give --budget 20."]
     if wants_json:
         shown = [explanation_json(one) for one in found.shown]
         echo_json({**found._asdict(), "notes": notes, "shown": shown})
         return
     echo_notes(notes)
-    rule = f", scores above {found.threshold:.2f}" if found.n_alerts else ""
+    rule = f", threshold {found.threshold:.2f}" if found.n_alerts else ""
     number = "1 alert" if found.n_alerts == 1 else f"{found.n_alerts:,} alerts"
     click.echo(f"{number} in {found.n_rows:,} rows ({chosen.in_words()}{rule})")
     for place, one in enumerate(found.shown, start=1):

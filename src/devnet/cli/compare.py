@@ -1,14 +1,15 @@
 """`devnet compare`: which method suits a table, measured on its own rows."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from devnet.cli.table_options import (
+    TrainingOptions,
     as_json,
     echo_json,
     echo_notes,
@@ -25,7 +26,6 @@ PACE_SECONDS = 600  # that the time left is estimated by: quick and slow methods
 
 @click.command()
 @click.argument("table")
-@click.option("--label", required=True, metavar="COLUMN", help="The column that marks anomalies.")
 @click.option(
     "--method",
     "methods",
@@ -45,14 +45,9 @@ PACE_SECONDS = 600  # that the time left is estimated by: quick and slow methods
 @as_json
 def compare(
     table: str,
-    label: str,
     methods: tuple[str, ...],
     repeats: int,
-    ignore: tuple[str, ...],
-    categorical: tuple[str, ...],
-    anomaly: str | None,
-    id_column: str | None,
-    seed: int,
+    training: TrainingOptions,
     report: Path | None,
     wants_json: bool,
 ) -> None:
@@ -70,17 +65,17 @@ def compare(
 
     if report is not None:
         check_target(report)
-    ignore = (*ignore, *([id_column] if id_column else []))
+    names = [training.id_column] if training.id_column else []
     with _showing_progress(table) as (on_rows, on_fit):
         found = compare_methods(
             table,
-            label,
+            training.label,
             methods=methods,
             n_repeats=repeats,
-            anomaly=anomaly,
-            ignore=ignore,
-            categorical=categorical,
-            random_state=seed,
+            anomaly=training.anomaly,
+            ignore=[*training.ignore, *names],
+            categorical=training.categorical,
+            random_state=training.seed,
             on_rows=on_rows,
             on_fit=on_fit,
         )
@@ -88,12 +83,12 @@ def compare(
         echo_json(_as_json(found))
     else:
         echo_notes(f"{method} was left out: {error}" for method, error in found.failed.items())
-        _echo(found)
+        _echo(found, training)
     if report is not None:
         _write_report(found, report, is_told=not wants_json)
 
 
-def _echo(found: "Comparison") -> None:
+def _echo(found: "Comparison", training: TrainingOptions) -> None:
     from devnet.methods import METHODS
 
     width = max(len(one.method) for one in found.methods)
@@ -111,10 +106,8 @@ def _echo(found: "Comparison") -> None:
     click.echo(f"{'chance':<{width}}  {found.chance:>6.2g}                    0.500")
     click.echo(f"\n{found.advice}")
     if found.recommended in METHODS:
-        click.echo(
-            f"\nNext: devnet fit {quote(found.table)} --label {quote(found.label)} --method "
-            f"{quote(found.recommended)} --output MODEL"
-        )
+        words = ["devnet", "fit", found.table, *training.words(), "--method", found.recommended]
+        click.echo(f"\nNext: {shlex.join(words)} --output MODEL")
 
 
 def _write_report(found: "Comparison", report: Path, *, is_told: bool) -> None:

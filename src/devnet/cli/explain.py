@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devnet.cli.table_options import as_json, echo_json, open_model
+from devnet.cli.table_options import as_json, echo_json, echo_notes, open_model
 
 if TYPE_CHECKING:
     from devnet.tables import Explanation
@@ -39,10 +39,12 @@ def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) ->
     devnet explain fraud.devnet payments.parquet --row 1207
     devnet explain fraud.devnet payments.parquet --row 3 --row 8 --json
     """
-    explained = open_model(model).explain(table, rows)
+    opened = open_model(model)
+    explained, notes = opened.explain(table, rows), opened.open(table)[1]
     if wants_json:
         echo_json([explanation_json(one) for one in explained])
         return
+    echo_notes(notes)
     click.echo("\n\n".join(map(explanation_text, explained)))
 
 
@@ -57,8 +59,9 @@ def alert_text(place: int, one: "Explanation") -> str:
     lines = [
         f"{place:>4}  {name}  score {one.score:.2f}  p-value {p_text(one.p_value)}",
         *(f"      {reason.text}" for reason in one.reasons),
-        f"      most like {one.nearest}",
     ]
+    if one.nearest:
+        lines.append(f"      most like {one.nearest}")
     return "\n".join(lines)
 
 
@@ -80,6 +83,7 @@ def explanation_text(one: "Explanation") -> str:
         f"  {'all others':<{width}}  {rest:>+7.2f}",
         f"  {'score':<{width}}  {one.score:>7.2f}",
         *(f"  {reason.text}" for reason in one.reasons),
-        f"  most like the labelled anomaly {one.nearest}",
     ]
+    if one.nearest:
+        lines.append(f"  most like the labelled anomaly {one.nearest}")
     return "\n".join(lines)

@@ -1,5 +1,6 @@
 """`devnet fit`: learn from a raw table with few labels."""
 
+import shlex
 import time
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,12 @@ import click
 
 from devnet.cli.model_text import model_text
 from devnet.cli.table_options import (
+    TrainingOptions,
     as_json,
     chosen_policy,
     counting_rows,
     echo_json,
+    echo_notes,
     policy_options,
     training_options,
 )
@@ -19,7 +22,6 @@ from devnet.cli.table_options import (
 
 @click.command()
 @click.argument("table")
-@click.option("--label", required=True, metavar="COLUMN", help="The column that marks anomalies.")
 @click.option(
     "--output",
     "-o",
@@ -41,14 +43,9 @@ from devnet.cli.table_options import (
 @as_json
 def fit(
     table: str,
-    label: str,
     output: Path,
     method: str,
-    ignore: tuple[str, ...],
-    categorical: tuple[str, ...],
-    anomaly: str | None,
-    id_column: str | None,
-    seed: int,
+    training: TrainingOptions,
     report: Path | None,
     wants_json: bool,
     **policy: Any,
@@ -74,29 +71,32 @@ def fit(
         check_target(path)
     model = TableModel(
         method,
-        ignore=ignore,
-        categorical=categorical,
-        anomaly=anomaly,
-        id_column=id_column,
+        ignore=training.ignore,
+        categorical=training.categorical,
+        anomaly=training.anomaly,
+        id_column=training.id_column,
         policy=chosen_policy(**policy) or DEFAULT_POLICY,
-        random_state=seed,
+        random_state=training.seed,
     )
     with counting_rows(f"Reading {table}") as on_rows:
-        model.fit(table, label, on_rows=on_rows)
+        model.fit(table, training.label, on_rows=on_rows)
     model.save(output)
     facts = describe_model(model)
     seconds = time.perf_counter() - start
     if report is not None:
         _write_report(model, table, report)
+    warning = model.policy_warning(model.policy)
     if wants_json:
-        echo_json({"model": str(output), "seconds": seconds, **facts})
+        echo_json({"model": str(output), "seconds": seconds, **facts, "warning": warning})
         return
+    echo_notes([warning] if warning else [])
     click.echo(f"Learned from {table} in {seconds:.1f} s.\n")
     click.echo(model_text(facts))
     click.echo(f"Model          {output}, {output.stat().st_size / 1e6:.1f} MB")
     if report is not None:
         click.echo(f"Report         {report}")
-    click.echo(f"\nNext: devnet alerts {output} {table} --budget 10")
+    next_words = ["devnet", "alerts", str(output), table, "--budget", "10"]
+    click.echo(f"\nNext: {shlex.join(next_words)}")
 
 
 def _write_report(model: Any, table: str, path: Path) -> None:

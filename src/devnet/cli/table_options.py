@@ -3,7 +3,9 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -45,6 +47,9 @@ _POLICY_OPTIONS = (
 
 
 _TRAINING_OPTIONS = (
+    click.option(
+        "--label", required=True, metavar="COLUMN", help="The column that marks anomalies."
+    ),
     click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; repeat."),
     click.option(
         "--categorical",
@@ -67,9 +72,39 @@ _TRAINING_OPTIONS = (
 )
 
 
+class TrainingOptions(NamedTuple):
+    """What a user says about the columns of a training table."""
+
+    label: str
+    ignore: tuple[str, ...]
+    categorical: tuple[str, ...]
+    anomaly: str | None
+    id_column: str | None
+    seed: int
+
+    def words(self) -> list[str]:
+        """The options as they are typed, for the next command."""
+        words = ["--label", self.label]
+        for option, values in (
+            ("--ignore", self.ignore),
+            ("--categorical", self.categorical),
+            ("--anomaly", [self.anomaly] if self.anomaly is not None else []),
+            ("--id", [self.id_column] if self.id_column is not None else []),
+            ("--seed", [str(self.seed)] if self.seed else []),
+        ):
+            words += [word for value in values for word in (option, value)]
+        return words
+
+
 def training_options(command: Command) -> Command:
-    """Options that say what the columns of a training table are."""
-    return _decorate(command, _TRAINING_OPTIONS)
+    """Options that say what the columns of a training table are, as one argument, `training`."""
+
+    @wraps(command)
+    def collected(**arguments: Any) -> Any:
+        training = TrainingOptions(*(arguments.pop(name) for name in TrainingOptions._fields))
+        return command(training=training, **arguments)
+
+    return _decorate(collected, _TRAINING_OPTIONS)
 
 
 def policy_options(command: Command) -> Command:
@@ -132,8 +167,16 @@ def open_model(path: Any) -> "TableModel":
 
 
 def echo_json(value: Any) -> None:
-    """Print JSON."""
-    click.echo(json.dumps(value, indent=2))
+    """Print JSON; what JSON has no number for is null."""
+    click.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def echo_notes(notes: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from scipy import stats
 from devnet.tables.table_model import RECOMMENDED
 
 LEVEL = 0.95  # of intervals
+NO_LEAD = 0.0005  # of AUC-PR, which would be written as 0.000
 
 
 class Run(NamedTuple):
@@ -33,7 +34,7 @@ class Evaluated(NamedTuple):
     method: str
     auc_pr: Interval
     auc_roc: Interval
-    lead: Interval  # its AUC-PR minus that of the method that all are held against, by split
+    lead: Interval  # its AUC-PR minus that of the method to beat; holds for all methods together
     seconds: float  # of a fit, the median
     precision: np.ndarray  # (n_splits, n_recalls)
 
@@ -67,7 +68,7 @@ def evaluate(runs: dict[str, list[Run]], to_beat: str, test_share: float) -> lis
                 method,
                 _as_shares(interval(auc_pr, test_share)),
                 _as_shares(interval(auc_roc, test_share)),
-                interval(auc_pr - auc_pr_to_beat, test_share),
+                interval(auc_pr - auc_pr_to_beat, test_share, max(1, len(runs) - 1)),
                 float(np.median([run.seconds for run in parts])),
                 np.stack([run.precision for run in parts]),
             )
@@ -75,13 +76,16 @@ def evaluate(runs: dict[str, list[Run]], to_beat: str, test_share: float) -> lis
     return sorted(found, key=lambda one: (-one.auc_pr.mean, one.method != to_beat))
 
 
-def interval(values: np.ndarray, test_share: float) -> Interval:
-    """Mean and 95% interval of values on splits that share rows."""
-    mean, half = float(values.mean()), float(half_width(values, test_share))
+def interval(values: np.ndarray, test_share: float, n_together: int = 1) -> Interval:
+    """Mean and 95% interval of values on splits that share rows.
+
+    Of several intervals together, all of them hold with 95% (Bonferroni).
+    """
+    mean, half = float(values.mean()), float(half_width(values, test_share, n_together))
     return Interval(mean, mean - half, mean + half)
 
 
-def half_width(values: np.ndarray, test_share: float) -> np.ndarray:
+def half_width(values: np.ndarray, test_share: float, n_together: int = 1) -> np.ndarray:
     """Half of the 95% interval of a mean over splits, (n_splits, ...) -> (...); nan of one split.
 
     The splits' training rows overlap, so their values vary less than those of fresh tables would;
@@ -91,7 +95,7 @@ def half_width(values: np.ndarray, test_share: float) -> np.ndarray:
     if n < 2:
         return np.full(values.shape[1:], np.nan)
     scale = np.sqrt((1 / n + test_share / (1 - test_share)) * values.var(axis=0, ddof=1))
-    return np.asarray(stats.t.ppf((1 + LEVEL) / 2, n - 1) * scale)
+    return np.asarray(stats.t.isf((1 - LEVEL) / 2 / n_together, n - 1) * scale)
 
 
 def highest_by_chance(n_labelled: int, n_unlabelled: int, n_methods: int) -> float:
@@ -154,6 +158,8 @@ def _for_best(methods: list[Evaluated]) -> str:
         return f"Take {_praised(best)}. It was compared with no other method."
     second = methods[1]
     lead = Interval(*(-part for part in (second.lead.mean, second.lead.high, second.lead.low)))
+    if abs(lead.mean) < NO_LEAD:
+        return f"Take {_praised(best)}; {_named(second.method)} is as good."
     sure = "" if lead.low > 0 else ", which may be chance"
     return f"Take {_praised(best)}, ahead of {_named(second.method)} by {_words(lead)}{sure}."
 

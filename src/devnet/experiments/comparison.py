@@ -7,7 +7,6 @@ a sample takes part, whose rows stand for the others when a ranking is judged.
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -250,6 +249,5 @@ def _refuse_too_few(training: TrainingRows, table: str) -> None:
             raise TableError(
                 f"{table} has {count} {what} by its column {training.label!r}, but comparing "
                 f"methods takes at least {FEWEST}, two in each of {N_FOLDS} folds. Give more, or "
-                f"take the recommended method: devnet fit {quote(table)} --label "
-                f"{quote(training.label)} --output MODEL"
+                "take the recommended method: devnet fit, with the same options."
             )

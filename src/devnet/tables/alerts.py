@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from devnet.alert_policies import AlertPolicy
+from devnet.alert_policies import Alarm, AlertPolicy
 from devnet.tables.explainer import Explanation
 from devnet.tables.reservoir import Reservoir
 from devnet.tables.table_model import TableModel
@@ -50,12 +50,12 @@ def find_alerts(
     source, notes = model.open(table)
     threshold = model.threshold(source, policy, known=known, on_rows=on_rows)
     columns = model.id_columns(source)
-    highest = Reservoir(n_shown)
+    alarm, highest = Alarm(threshold), Reservoir(n_shown)
     n_rows = n_alerts = 0
     for batch, number, scores in model.scored_batches(
         source, columns, known=known, on_rows=on_rows
     ):
-        places = np.flatnonzero(scores > threshold)
+        places = np.flatnonzero(alarm(scores))
         highest.add(batch.take(places), number[places], -scores[places])
         n_rows, n_alerts = n_rows + len(scores), n_alerts + len(places)
     shown: list[Explanation] = []
@@ -63,4 +63,6 @@ def find_alerts(
         rows, numbers, key = highest.sample()
         order = np.argsort(key, kind="stable")
         shown = model.explain_rows(rows.take(order), numbers[order])
-    return Alerts(n_rows, n_alerts, threshold, shown, notes)
+    warning = model.policy_warning(policy or model.policy)
+    notes = [*notes, *([warning] if warning else [])]
+    return Alerts(n_rows, n_alerts, threshold.score, shown, notes)

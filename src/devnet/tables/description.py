@@ -18,7 +18,7 @@ def describe_model(model: TableModel) -> dict[str, Any]:
         "parameters": encode_parameters(model.detector_.get_params(deep=False)),
         "label": model.label_,
         "anomaly": model.anomaly_,
-        "id_column": model.id_column,
+        "id_column": model.id_column_,
         "rows": model.n_rows_,
         "labelled_anomalies": model.n_labelled_,
         "matrix_columns": model.encoder_.n_columns,

@@ -11,6 +11,7 @@ from devnet.conformal_ranks import ConformalRanks
 from devnet.explanation import baseline_score, contributions, nearest, typical_row
 from devnet.model_file import edited, field, size_of, tensor
 from devnet.tables.encoder import TableEncoder
+from devnet.tables.wording import contribution_text
 
 N_REASONS = 3  # columns that a text names
 LEAST_SHARE = 0.05  # of the largest contribution, for a column to be a reason
@@ -33,9 +34,9 @@ class Explanation(NamedTuple):
     score: float
     p_value: float
     baseline_score: float  # of a typical unlabelled row
-    contributions: dict[str, float]  # of all columns, the largest first; with the baseline's: score
+    contributions: dict[str, float]  # of columns that add something, the largest first
     reasons: list[Reason]  # what raises the score most
-    nearest: str  # the labelled anomaly with the most similar reasons
+    nearest: str | None  # the labelled anomaly with the most similar reasons, if one has similar
 
 
 class Explainer:
@@ -91,9 +92,10 @@ class Explainer:
         scores = self.detector.anomaly_score(matrix)
         profiles = sp.csr_array(self.contributions(matrix))
         parts = [self._by_column(profiles[[i]]) for i in range(len(rows))]
-        raw = rows.select(self.encoder.read_columns()).to_pylist()
+        raw = rows.select(self.encoder.read_columns())
         typical = baseline_score(self.detector, self.baseline)
-        alike = [self.ids[place] for place in nearest(profiles, self.profiles)[0]]
+        places, similarity = nearest(profiles, self.profiles)
+        alike = [self.ids[p] if s > 0 else None for p, s in zip(places, similarity, strict=True)]
         return [
             Explanation(
                 int(number[i]),
@@ -102,7 +104,7 @@ class Explainer:
                 float(p_value),
                 typical,
                 parts[i],
-                self._reasons(raw[i], parts[i]),
+                self._reasons({name: raw[name][i] for name in raw.column_names}, parts[i]),
                 alike[i],
             )
             for i, p_value in enumerate(ranks.p_value(scores))
@@ -123,7 +125,7 @@ class Explainer:
         least = LEAST_SHARE * max(parts.values(), default=0.0)
         highest = list(parts.items())[:N_REASONS]
         return [
-            Reason(name, part, f"{self.encoder.phrase(raw, name)}: {part:+.2g}")
+            Reason(name, part, f"{self.encoder.phrase(raw, name)}: {contribution_text(part)}")
             for name, part in highest
             if part > least
         ]
@@ -147,7 +149,7 @@ class Explainer:
         tensors: dict[str, np.ndarray],
     ) -> Self:
         """Take over the arrays of a model file, all of them checked."""
-        ids = field(header, "labelled_ids", _is_texts)
+        ids = field(header, "labelled_ids", is_texts)
         n = size_of(tensors, "profile_value")
         value = tensor(tensors, "profile_value", (n,))
         column = tensor(tensors, "profile_column", (n,), "int64")
@@ -166,5 +168,6 @@ class Explainer:
         return cls(encoder, detector, baseline, profiles, ids)
 
 
-def _is_texts(value: Any) -> bool:
+def is_texts(value: Any) -> bool:
+    """Whether a value of a header is a list of texts."""
     return isinstance(value, list) and all(isinstance(text, str) for text in value)

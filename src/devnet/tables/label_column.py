@@ -1,6 +1,7 @@
 """Which value of a label column marks anomalies; everything else is unlabelled."""
 
 from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,15 @@ def label_text(column: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(trimmed, ""), None, trimmed)
 
 
+def has_label(column: pa.Array, anomaly: str) -> np.ndarray:
+    """Which rows of a label column mark anomalies; true, 1 and 1.0 are the same."""
+    codes = pc.dictionary_encode(label_text(column))
+    meant = [same_label(anomaly, [value]) is not None for value in codes.dictionary.to_pylist()]
+    places = pc.fill_null(codes.indices, -1).to_numpy(zero_copy_only=False)
+    found: np.ndarray = np.append(meant, False)[places].astype(bool)
+    return found
+
+
 def find_anomaly_value(
     label: str, counts: dict[str, int], n_missing: int, anomaly: str | None = None
 ) -> str:
@@ -56,15 +66,15 @@ def find_anomaly_value(
             f"Put 1 into it for rows that are known anomalies, or name another column with --label."
         )
     values = sorted(counts, key=_as_number_or_text)
+    named = None
     if anomaly is not None:
-        found = plain_label(anomaly)
-        if found not in counts:
+        named = same_label(anomaly, counts)
+        if named is None:
             raise TableError(
                 f"no row has the value {anomaly!r} in the label column {label!r}, whose values are "
                 f"{_list(values)}; name one of them with --anomaly."
             )
-    else:
-        found = _guess(label, values, counts, n_missing)
+    found = _guess(label, values, counts, n_missing) if named is None else named
     if counts[found] == sum(counts.values()) + n_missing:
         raise TableError(
             f"all {counts[found]:,} rows have the label {found!r} in {label!r}: all are labelled "
@@ -74,12 +84,14 @@ def find_anomaly_value(
     return found
 
 
-def plain_label(value: str) -> str:
-    """A number as labels are written: "1.0" is "1"."""
-    order, number = _as_number_or_text(value)
-    if order == 0 and isinstance(number, float) and number.is_integer():
-        return str(int(number))
-    return value.strip()
+def same_label(anomaly: str, values: Iterable[str]) -> str | None:
+    """Which of the values a caller means: the same text, number or truth; None if none."""
+    values = list(values)
+    wanted = anomaly.strip()
+    if wanted in values:
+        return wanted
+    meant = _number(wanted)
+    return next((v for v in values if meant is not None and _number(v) == meant), None)
 
 
 def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int) -> str:
@@ -92,7 +104,7 @@ def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int
     if len(values) == 2:
         return values[-1] if _are_numbers(values) else _rarest(values, counts)
     (value,) = values
-    is_zero = value in ("false", "False", "no") or (_are_numbers(values) and float(value) == 0)
+    is_zero = value == "no" or _number(value) == 0
     if is_zero or not n_missing:
         raise TableError(
             f"every label in {label!r} is {value!r}: no labelled anomaly beside other rows. Put 1 "
@@ -102,18 +114,24 @@ def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int
 
 
 def _are_numbers(values: Iterable[str]) -> bool:
-    return all(isinstance(_as_number_or_text(value)[1], float) for value in values)
+    return all(_number(value) is not None for value in values)
 
 
-def _as_number_or_text(value: str) -> tuple[int, float | str]:
+def _as_number_or_text(value: str) -> tuple[bool, Decimal | str]:
     """A key that sorts numbers and booleans before text."""
-    if value in ("false", "true"):
-        return 0, float(value == "true")
+    number = _number(value)
+    return (True, value) if number is None else (False, number)
+
+
+def _number(value: str) -> Decimal | None:
+    """The number that a label is, true and false being 1 and 0; None for other text."""
+    if value.lower() in ("false", "true"):
+        return Decimal(value.lower() == "true")
     try:
-        number = float(value)
-    except ValueError:
-        return 1, value
-    return (0, number) if np.isfinite(number) else (1, value)
+        number = Decimal(value)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
 
 
 def _rarest(values: list[str], counts: dict[str, int]) -> str:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from devnet.alert_policies import AlertPolicy
+from devnet.alert_policies import Alarm, AlertPolicy, Threshold
 from devnet.tables.output import open_output
 from devnet.tables.source import Source
 from devnet.tables.table_error import TableError
@@ -61,22 +61,25 @@ def score_table(
     kept = model.id_columns(source) if only_id else list(source.schema.names)
     chosen = policy or model.policy
     threshold = model.threshold(source, chosen, on_rows=on_rows)
+    alarm = Alarm(threshold)
     n_rows = n_alerts = 0
     distinct = [ROW, *model.id_columns(source), *DISTINCT]
     with open_output(output, _schema(model, source, kept), distinct) as write:
         for batch, number, scores in model.scored_batches(source, kept, on_rows=on_rows):
             columns = {name: batch[name] for name in kept} or {ROW: number}
-            columns |= model.columns_of(scores, threshold)
+            columns |= model.columns_of(scores, alarm)
             write(pa.RecordBatch.from_pydict(columns))
             n_rows += len(batch)
             n_alerts += int(columns["is_alert"].sum())
-    return ScoredFile(n_rows, n_alerts, threshold, chosen.in_words(), notes)
+    warning = model.policy_warning(chosen)
+    notes = [*notes, *([warning] if warning else [])]
+    return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), notes)
 
 
 def _schema(model: TableModel, source: Source, kept: list[str]) -> pa.Schema:
     """Columns of the output: those that are kept, or the row's number, and what is added."""
     nothing: np.ndarray = np.empty(0)
-    added = pa.RecordBatch.from_pydict(model.columns_of(nothing, 0.0)).schema
+    added = pa.RecordBatch.from_pydict(model.columns_of(nothing, Alarm(Threshold(0.0)))).schema
     _refuse_double_names(source.name, kept, added.names)
     fields = [source.schema.field(name) for name in kept] or [pa.field(ROW, pa.int64())]
     return pa.schema([*fields, *added])

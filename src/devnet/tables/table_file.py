@@ -8,9 +8,18 @@ from devnet.alert_policies import policy_from_json, policy_to_json
 from devnet.calibration import Calibration, out_of_bag_calibration
 from devnet.ensemble.deviation_ensemble import DeviationEnsemble
 from devnet.methods import restore
-from devnet.model_file import edited, field, refuse_unknown, size_of, tensor
+from devnet.model_file import (
+    decode_parameters,
+    edited,
+    encode_parameters,
+    field,
+    refuse_unknown,
+    size_of,
+    tensor,
+)
+from devnet.seeds import RANDOM_STATE
 from devnet.tables.encoder import TableEncoder
-from devnet.tables.explainer import Explainer
+from devnet.tables.explainer import Explainer, is_texts
 
 HELD_BACK = ("unlabelled", "weight")  # the fields of a calibration that are kept
 PREFIX = "table_"  # of the tensors' names; all others are the detector's
@@ -22,7 +31,8 @@ def to_file(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "method": model.method,
         "label": model.label_,
         "anomaly": model.anomaly_,
-        "id_column": model.id_column,
+        "id_column": model.id_column_,
+        "options": _options(model),
         "n_rows": model.n_rows_,
         "n_labelled": model.n_labelled_,
         "policy": policy_to_json(model.policy),
@@ -41,7 +51,8 @@ def from_file(model: Any, header: dict[str, Any], tensors: dict[str, np.ndarray]
     for name in ("method", "label", "anomaly"):
         field(table, name, lambda value: isinstance(value, str))
     model.method, model.label_, model.anomaly_ = table["method"], table["label"], table["anomaly"]
-    model.id_column = field(table, "id_column", lambda v: v is None or isinstance(v, str))
+    model.id_column_ = field(table, "id_column", _is_text_or_none)
+    _take_options(model, field(table, "options", lambda value: isinstance(value, dict)))
     model.n_rows_ = field(table, "n_rows", _is_count)
     model.n_labelled_ = field(table, "n_labelled", _is_count)
     model.policy = policy_from_json(table.get("policy"))
@@ -56,6 +67,31 @@ def from_file(model: Any, header: dict[str, Any], tensors: dict[str, np.ndarray]
     model.calibration_ = _read_calibration(model.detector_, own)
     model.explainer_ = Explainer.from_tensors(model.encoder_, model.detector_, table, own)
     refuse_unknown(own, _own_tensors(model))
+
+
+def _options(model: Any) -> dict[str, Any]:
+    """How the model was asked to be fitted, so that a loaded one can be fitted again alike."""
+    seed = model.random_state
+    return {
+        "parameters": encode_parameters(model.parameters),
+        "ignore": list(model.ignore),
+        "categorical": list(model.categorical),
+        "anomaly": model.anomaly,
+        "id_column": model.id_column,
+        "random_state": seed if isinstance(seed, int) else None,
+    }
+
+
+def _take_options(model: Any, options: dict[str, Any]) -> None:
+    model.parameters = decode_parameters(
+        field(options, "parameters", lambda value: isinstance(value, dict))
+    )
+    for name in ("ignore", "categorical"):
+        setattr(model, name, tuple(field(options, name, is_texts)))
+    for name in ("anomaly", "id_column"):
+        setattr(model, name, field(options, name, _is_text_or_none))
+    is_seed = RANDOM_STATE.accepts
+    model.random_state = field(options, "random_state", is_seed)
 
 
 def _own_tensors(model: Any) -> dict[str, np.ndarray]:
@@ -74,6 +110,10 @@ def _read_calibration(detector: Any, tensors: dict[str, np.ndarray]) -> Calibrat
     if not n or weight.min() < 0 or weight.max() > 1 or not weight.any():
         raise edited("the calibration", "rows must count from 0 to 1, and some must count")
     return Calibration(scores, weight, None, None)
+
+
+def _is_text_or_none(value: Any) -> bool:
+    return value is None or isinstance(value, str)
 
 
 def _is_count(value: Any) -> bool:

@@ -6,11 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from devnet import model_file
-from devnet.alert_policies import AlertPolicy, FalseAlarmRate
+from devnet.alert_policies import Alarm, AlertPolicy, FalseAlarmRate, Threshold
 from devnet.calibration import Calibration, calibrate, nominal_p_value, prior_quantile
 from devnet.detector import FewLabelDetector
 from devnet.methods import METHODS
@@ -19,7 +18,7 @@ from devnet.seeds import as_generator, draw_seed
 from devnet.tables.chosen_rows import choose_id_column, row_ids, take_rows
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explainer, Explanation
-from devnet.tables.label_column import label_text
+from devnet.tables.label_column import has_label
 from devnet.tables.scored_rows import Scored, score_batches
 from devnet.tables.source import Source
 from devnet.tables.sources import open_table
@@ -65,6 +64,8 @@ class TableModel:
     explainer_ : Explainer
     label_, anomaly_ : str
         The label column, and its value that marks anomalies.
+    id_column_ : str or None
+        The column that names rows.
     n_rows_, n_labelled_ : int
         Rows of the training table, and labelled anomalies among them.
 
@@ -87,6 +88,7 @@ class TableModel:
     explainer_: Explainer
     label_: str
     anomaly_: str
+    id_column_: str | None
     n_rows_: int
     n_labelled_: int
 
@@ -149,8 +151,8 @@ class TableModel:
         y = np.arange(matrix.shape[0]) >= unlabelled.shape[0]
         self.calibration_ = calibrate(detector, matrix, y, random_state=draw_seed(generator))
         self.detector_, self.encoder_ = detector, encoder
-        self.id_column = self.id_column or choose_id_column(encoder.left_out)
-        ids = row_ids(rows.labelled.rows, self.id_column, rows.labelled.number)
+        self.id_column_ = self.id_column or choose_id_column(encoder.left_out)
+        ids = row_ids(rows.labelled.rows, self.id_column_, rows.labelled.number)
         self.explainer_ = Explainer.learn(encoder, detector, unlabelled, labelled, ids)
         self.label_, self.anomaly_ = rows.label, rows.anomaly
         self.n_rows_, self.n_labelled_ = rows.n_rows, rows.n_labelled
@@ -187,8 +189,7 @@ class TableModel:
         batches = source.batches(list(dict.fromkeys(needed)))
 
         def unknown(batch: pa.RecordBatch) -> np.ndarray:
-            is_known = pc.equal(label_text(batch[label]), self.anomaly_).fill_null(False)
-            return np.flatnonzero(~is_known.to_numpy(zero_copy_only=False))
+            return np.flatnonzero(~has_label(batch[label], self.anomaly_))
 
         keep = None if label is None else unknown
         for done, one in score_batches(batches, self.detector_, self.encoder_.encode, keep):
@@ -203,8 +204,8 @@ class TableModel:
         *,
         known: bool = True,
         on_rows: OnRows | None = None,
-    ) -> float:
-        """The score above which rows of an opened table are alerts.
+    ) -> Threshold:
+        """From which score on rows of an opened table are alerts.
 
         Budgets and false discovery rates depend on the whole table: it is scored once for them.
         """
@@ -218,7 +219,7 @@ class TableModel:
         if self.policy.needs_scores:
             return None
         threshold = self.policy.threshold(self.calibration_, (), prior_quantile(self.detector_))
-        return threshold if np.isfinite(threshold) else None
+        return threshold.score if np.isfinite(threshold.score) else None
 
     def policy_warning(self, policy: AlertPolicy) -> str | None:
         """A sentence, where a policy can never raise an alert."""
@@ -242,15 +243,15 @@ class TableModel:
         threshold = self.policy.threshold(
             self.calibration_, [scores], prior_quantile(self.detector_)
         )
-        return pa.table(self.columns_of(scores, threshold))
+        return pa.table(self.columns_of(scores, Alarm(threshold)))
 
-    def columns_of(self, scores: np.ndarray, threshold: float) -> dict[str, np.ndarray]:
-        """What `score` says of rows with these scores, by column."""
+    def columns_of(self, scores: np.ndarray, alarm: Alarm) -> dict[str, np.ndarray]:
+        """What `score` says of the next rows of a table, by column."""
         columns = {"anomaly_score": scores, "p_value": self.p_value(scores)}
         nominal = self.nominal_p_value(scores)
         if nominal is not None:
             columns["nominal_p_value"] = nominal
-        return {**columns, "is_alert": scores > threshold}
+        return {**columns, "is_alert": alarm(scores)}
 
     def predict(self, table: Any) -> np.ndarray:
         """1 for rows that are alerts by `policy`, 0 for others."""
@@ -265,12 +266,12 @@ class TableModel:
 
     def explain_rows(self, rows: pa.Table, number: np.ndarray) -> list[Explanation]:
         """Why raw rows have their scores, given their numbers in the table."""
-        ids = row_ids(rows, self.id_column, number)
+        ids = row_ids(rows, self.id_column_, number)
         return self.explainer_.explain(rows, number, ids, self.calibration_.ranks())
 
     def id_columns(self, source: Source) -> list[str]:
         """The column that names rows, where an opened table has it."""
-        return [name for name in source.schema.names if name == self.id_column]
+        return [name for name in source.schema.names if name == self.id_column_]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file without pickle; read it with `devnet.load`."""

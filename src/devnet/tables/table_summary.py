@@ -48,6 +48,11 @@ class TableSummary:
         label_names = [] if label is None else [label]
         for name in [*label_names, *ignore, *categorical]:
             _known_column(name, schema)
+        if label in ignore:
+            raise TableError(
+                f"{label!r} is the label column, so it cannot be ignored or name rows; give "
+                "another one."
+            )
         self.schema = schema
         self.label = label
         self.ignore = frozenset(ignore)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from devnet.tables.encoder import TableSummary
-from devnet.tables.label_column import find_anomaly_value, label_text, plain_label
+from devnet.tables.label_column import find_anomaly_value, label_text, same_label
 from devnet.tables.reservoir import Reservoir, Sample, smallest
 from devnet.tables.source import Source
 from devnet.tables.table_error import TableError
@@ -75,7 +75,7 @@ def read_training_rows(
     unused = {*ignore, *([id_column] if id_column else [])}
     summary = TableSummary(source.schema, label=label, ignore=unused, categorical=categorical)
     size = min(KEPT_ROWS, max(KEPT_VALUES // len(source.schema), MIN_KEPT_ROWS))
-    strata = _Strata(label, anomaly and plain_label(anomaly), size, generator)
+    strata = _Strata(label, anomaly, size, generator)
     columns = [name for name in source.schema.names if name not in ignore]
     for batch in source.batches(columns):
         summary.add(batch)
@@ -128,7 +128,7 @@ class _Strata:
         number = self.n_rows + np.arange(len(batch))
         key = self._generator.random(len(batch))
         self.n_rows += len(batch)
-        strata = [value if self._anomaly in (None, value) else None for value in values]
+        strata = [value if self._may_mark_anomalies(value) else None for value in values]
         for stratum in dict.fromkeys(strata):
             places = np.flatnonzero([one == stratum for one in strata])
             rows = np.flatnonzero(np.isin(code, places))
@@ -137,11 +137,16 @@ class _Strata:
                 self.kept[stratum] = Reservoir(self._size)
             self.kept[stratum].add(part, number[rows], key[rows])
 
+    def _may_mark_anomalies(self, value: str | None) -> bool:
+        if self._anomaly is None or value is None:
+            return True
+        return same_label(self._anomaly, [value]) is not None
+
     def _count(self, values: list[str | None], counts: np.ndarray) -> None:
         for value, count in zip(values, counts.tolist(), strict=True):
             if value is None:
                 self.n_missing += count
-            elif value == self._anomaly or len({*self.counts, value}) <= MAX_LABEL_VALUES:
+            elif self._may_mark_anomalies(value) or len(self.counts) < MAX_LABEL_VALUES:
                 self.counts[value] = self.counts.get(value, 0) + count
         if self._anomaly is None and len(self.counts) > 2:  # hopeless, however many rows follow
             find_anomaly_value(self._label, self.counts, self.n_missing)

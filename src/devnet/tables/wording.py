@@ -57,3 +57,12 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def contribution_text(part: float) -> str:
+    """What a column adds to a score: with its sign, and one digit after the point at least.
+
+    >>> contribution_text(3.14159), contribution_text(-0.0123), contribution_text(751.2)
+    ('+3.1', '-0.01', '+751.2')
+    """
+    return f"{part:+,.{1 if abs(part) >= 1 else 2}f}"
