@@ -113,3 +113,22 @@ def test_no_method_is_above_chance_by_its_place_among_many(seed):
 def test_little_precision_among_hidden_anomalies_is_not_chance():
     methods = [made(OURS, (0.08, 0.0, 0.2), auc_roc=(0.98, 0.96, 1))]
     assert advise(methods, OURS, 0.6)[1].startswith("Take the deviation ensemble: AUC-PR 0.080")
+
+
+def test_intervals_that_hold_together_are_wider():
+    values = np.array([0.2, 0.4, 0.6])
+    one, eight = interval(values, 1 / 3), interval(values, 1 / 3, n_together=8)
+    ratio = stats.t.isf(0.025 / 8, 2) / stats.t.isf(0.025, 2)
+    assert eight.high - eight.mean == pytest.approx(ratio * (one.high - one.mean))
+
+
+def test_eight_rivals_that_are_as_good_seldom_look_clearly_ahead():
+    generator = np.random.default_rng(0)
+    names = [OURS, *(f"rival {place}" for place in range(8))]
+    n_ahead = 0
+    for _ in range(300):
+        of_method = np.sqrt(1 / 3) * generator.normal(size=(9, 1))  # what all its splits share
+        auc_pr = 0.5 + 0.03 * (of_method + np.sqrt(2 / 3) * generator.normal(size=(9, 9)))
+        runs = {name: runs_of(*values) for name, values in zip(names, auc_pr, strict=True)}
+        n_ahead += any(one.lead.low > 0 for one in evaluate(runs, OURS, 1 / 3))
+    assert n_ahead / 300 < 0.06
