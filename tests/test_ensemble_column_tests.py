@@ -93,3 +93,14 @@ def test_one_row_that_outweighs_all_others_is_no_spread(seed):
     keep[0] = 1
     found = compared(labelled, unlabelled, keep).statistics()
     assert np.isfinite(found.astype(np.float32)).all()
+
+
+def test_columns_that_only_one_other_row_has_are_left_out_without_the_row():
+    labelled = np.array([[0.6, 0.8, 0, 0], [1.0, 0, 0, 0]])
+    unlabelled = np.array([[0.6, 0, 0.8, 0], [1.0, 0, 0, 0], [0, 0.6, 0.8, 0], [0, 0, 0, 1.0]])
+    keep = np.ones(4)
+    tests, typical = compared(labelled, unlabelled, keep), typical_spread(unlabelled, keep)
+    found = tests.scores_without(labelled=False)
+    without = plain(labelled, unlabelled[1:], keep[1:], typical)
+    np.testing.assert_allclose(found[0], without[0])  # of length one again, the first column alone
+    assert found[2].tolist() == [0, 0]  # no column is left

@@ -53,3 +53,18 @@ def test_wide_rows_may_also_come_dense_or_in_other_formats(seed):
     expected = model.anomaly_score(rows)
     for same in (rows.toarray(), rows.tocsc(), sp.csr_matrix(rows), rows.astype(np.float32)):
         np.testing.assert_array_equal(model.anomaly_score(same), expected)
+
+
+def test_p_values_of_wide_rows_hold_where_most_columns_are_rare():
+    """Scores without a row must be those of a new row, whose rare columns nobody knows."""
+    shares = []
+    for seed in range(8):
+        generator = np.random.default_rng(seed)
+        columns = generator.zipf(1.05, size=(3040, 30)) % 100_000
+        ends = np.arange(3041) * 30
+        rows = sp.csr_array((np.ones(columns.size), columns.ravel(), ends), shape=(3040, 100_000))
+        rows.sum_duplicates()
+        y = (np.arange(1040) < 40).astype(int)
+        model = quick().fit(rows[:1040], y)
+        shares.append((model.p_value(rows[1040:]) <= 0.1).mean())
+    assert 0.08 < np.mean(shares) < 0.12

@@ -11,14 +11,17 @@ Tusher, R. Tibshirani, G. Chu. Significance analysis of microarrays applied to t
 radiation response. PNAS 2001.)
 
 What a row's score would be, had the row not been there, needs no second pass: the tests of its
-columns are taken again without it. The columns' units and the typical spread, which are of all
-rows, stay.
+columns are taken again without it, columns that would not be known then are left out, and the row
+is brought to its length again. The columns' units and the typical spread, which are of all rows,
+stay.
 """
 
 from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
+
+from devnet.ensemble.unit_rows import ENOUGH_ROWS
 
 N_TESTS = 2
 NULL_TEST = 0  # Welch's is 1
@@ -84,6 +87,8 @@ class ColumnTests:
             is_labelled: Moments.of(rows, self._weight[is_labelled])
             for is_labelled, rows in self._rows.items()
         }
+        counts = [np.bincount(r.indices, minlength=r.shape[1]) for r in (labelled, unlabelled)]
+        self._is_shared: np.ndarray = counts[0] + counts[1] > ENOUGH_ROWS  # known without any row
         # Where no unlabelled row varies, any deviation counts: values are at most one.
         typical = float(self._moments[False].variance().sum() / max(1, labelled.shape[1]))
         self._typical = typical if typical > LEAST_VARIANCE else 1.0
@@ -115,7 +120,10 @@ class ColumnTests:
         moments = {kind: found.at(rows.indices) for kind, found in self._moments.items()}
         moments[labelled] = moments[labelled].without(rows.data, weight.take(row))
         statistics = self._compare(moments[True], moments[False])
-        products = rows.data[:, None] * statistics
+        values = rows.data * self._is_shared.take(rows.indices)
+        length, left = (np.sqrt(np.bincount(row, v**2, n_rows)) for v in (rows.data, values))
+        values *= (length / np.where(left > 0, left, 1)).take(row)
+        products = values[:, None] * statistics
         return np.stack([np.bincount(row, part, n_rows) for part in products.T], axis=1)
 
     def _compare(self, labelled: Moments, unlabelled: Moments) -> np.ndarray:
