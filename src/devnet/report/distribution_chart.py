@@ -12,6 +12,7 @@ from devnet.report.axes import (
     Axis,
     axis_labels,
     linear_axis,
+    nice_ticks,
     number,
     svg,
     text,
@@ -46,15 +47,6 @@ def score_chart(unlabelled: np.ndarray, labelled: np.ndarray, threshold: float) 
     if np.isfinite(threshold):
         parts.append(_threshold(x.place(threshold), threshold))
     return svg("Scores of unlabelled rows and labelled anomalies", HEIGHT, parts)
-
-
-def nice_ticks(low: float, high: float) -> list[float]:
-    """Round numbers between two values, about five of them."""
-    step = (high - low) / 5
-    power = 10.0 ** np.floor(np.log10(step))
-    step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= step * 0.999)
-    ticks = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1)
-    return [float(tick) for tick in np.round(ticks, 12) + 0.0]
 
 
 def _limits(unlabelled: np.ndarray, labelled: np.ndarray, threshold: float) -> tuple[float, float]:
