@@ -19,7 +19,7 @@ from devnet.alert_policies import (
 )
 from devnet.report.fit_facts import N_ALERTS, fit_facts
 from devnet.report.fit_page import make_fit_page
-from devnet.report.number_text import in_digits, with_sign
+from devnet.report.number_text import score_text, with_sign
 from devnet.tables import TableModel, find_alerts
 from devnet.tables.explainer import MAX_PROFILES
 
@@ -85,9 +85,9 @@ def test_the_threshold_is_the_one_that_alerts_exceed(fit, policy):
         assert facts.threshold == found.threshold
     assert np.isfinite(facts.threshold)
     words = check(make_fit_page(facts))
-    assert f"A score above {in_digits(found.threshold)} is an alert ({policy.in_words()})" in words
+    assert f"A score above {score_text(found.threshold)} is an alert ({policy.in_words()})" in words
     assert words.count(" no alert ") == max(0, N_ALERTS - found.n_alerts)
-    assert f"threshold {in_digits(found.threshold)}" in words
+    assert f"threshold {score_text(found.threshold)}" in words
     assert "unknown" not in words
 
 
@@ -132,7 +132,7 @@ def test_numbers_are_those_of_the_model(fit):
     highest = facts.alerts[0]
     reason = highest.reasons[0]
     words_of_reason = escape(reason.text.rpartition(": ")[0]).replace("&#x27;", "&#39;")
-    assert f"{highest.row} score {in_digits(highest.score)} as high: 1 in" in words
+    assert f"{highest.row} score {score_text(highest.score)} as high: 1 in" in words
     assert f"{words_of_reason} {with_sign(reason.contribution)}" in words
     assert "rows 1,500 labelled, fraud = 1 25 columns used 3 of 4" in words
 

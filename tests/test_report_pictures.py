@@ -11,9 +11,16 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from devnet.report.axes import nice_ticks, share_end
 from devnet.report.calibration_chart import LEVELS, calibration_chart, curve_to_draw
-from devnet.report.number_text import in_digits, in_percent, one_in, short, with_sign
+from devnet.report.number_text import (
+    in_digits,
+    in_percent,
+    one_in,
+    score_text,
+    short,
+    with_sign,
+)
 from devnet.report.ranking_chart import precision_recall_chart, roc_chart
-from devnet.report.ranking_curves import ranking_curves
+from devnet.report.ranking_curves import Area, Curve, ranking_curves
 from devnet.significance import Calibration, CalibrationCurve, calibration_curve
 from devnet.tables.wording import number_text, share_text
 
@@ -30,10 +37,20 @@ def test_the_axis_of_precision_ends_where_precision_does():
         curves = ranking_curves("a", unlabelled, at + np.arange(40.0))
         svg = precision_recall_chart([curves.precision_recall])
         assert heights(svg)[0] == 0
-        assert curves.precision_recall.high.max() <= heights(svg)[-1] <= most
+        assert curves.precision_recall.y.max() <= heights(svg)[-1] <= most
         line = ElementTree.fromstring(svg).findall("polyline")[-1].get("points").split()
         assert min(float(point.split(",")[1]) for point in line) < 60  # of 220, from above
         assert heights(roc_chart([curves.roc]))[-1] == 1
+
+
+def test_a_spike_of_a_band_does_not_flatten_its_curve():
+    x = np.linspace(0, 1, 101)
+    low, y, high = np.full(101, 0.01), np.full(101, 0.02), np.where(x < 0.05, 1.0, 0.03)
+    svg = precision_recall_chart([Curve("a", x, y, low, high, Area(0.02, 0.01, 0.03))])
+    assert heights(svg)[-1] == 0.03
+    unknown = np.full(101, np.nan)
+    svg = precision_recall_chart([Curve("a", x, y, unknown, unknown, Area(0.02, np.nan, np.nan))])
+    assert heights(svg)[-1] == 0.02
 
 
 @given(st.floats(1e-7, 1), st.floats(0, 1))
@@ -139,4 +156,7 @@ def test_numbers_are_written_for_people():
         "1 in 20,000", "1 in 100", "30%", "100%", "unknown",
     ]  # fmt: skip
     assert [with_sign(v) for v in (3.14, -0.052, 0, 1234.5)] == ["+3.1", "−0.052", "+0", "+1,234"]
+    assert [score_text(v) for v in (10.7, -0.123, 0.00123, 4321.5, 0, np.inf)] == [
+        "10.70", "-0.12", "0.00123", "4,322", "0", "unknown",
+    ]  # fmt: skip
     assert short("a" * 1000).endswith("a...")

@@ -17,7 +17,7 @@ from devnet.report.axes import (
     svg,
     text,
 )
-from devnet.report.number_text import in_digits
+from devnet.report.number_text import score_text
 
 N_BINS = 44
 MIDDLE = 128  # where the halves meet
@@ -92,7 +92,7 @@ def _bars(
     return [
         f'<rect class="{kind}" x="{x.place(edges[i]) + 0.4:.1f}" y="{top[i]:.1f}" '
         f'width="{width:.1f}" height="{height[i]:.1f}"><title>{counts[i]:,} {kind}, score '
-        f"{in_digits(edges[i])} to {in_digits(edges[i + 1])}</title></rect>"
+        f"{score_text(edges[i])} to {score_text(edges[i + 1])}</title></rect>"
         for i in np.flatnonzero(counts)
     ]
 
@@ -110,7 +110,7 @@ def _threshold(at: float, threshold: float) -> str:
     )
     return (
         f'<line class="threshold" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}">'
-        f"<title>threshold {in_digits(threshold)}</title></line>{words}"
+        f"<title>threshold {score_text(threshold)}</title></line>{words}"
     )
 
 

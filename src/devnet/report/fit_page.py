@@ -8,10 +8,10 @@ import numpy as np
 from devnet.report.calibration_chart import LEAST_ROWS, calibration_chart, curve_to_draw
 from devnet.report.distribution_chart import score_chart
 from devnet.report.number_text import (
-    in_digits,
     in_percent,
     in_words,
     one_in,
+    score_text,
     short,
     with_sign,
 )
@@ -138,7 +138,7 @@ def make_fit_page(facts: FitFacts) -> str:
         "least_labelled": LEAST_LABELLED,
     }
     functions: dict[str, Callable[..., Any]] = {
-        "in_digits": in_digits,
+        "score_text": score_text,
         "in_words": in_words,
         "short": short,
         "count": _count,
@@ -196,7 +196,7 @@ def _card_maker(facts: FitFacts) -> Callable[[Alert], AlertCard]:
     def make(alert: Alert) -> AlertCard:
         return AlertCard(
             row=short(alert.row),
-            score=in_digits(alert.score),
+            score=score_text(alert.score),
             rarity=one_in(alert.p_value),
             is_alert=alert.score > facts.threshold,
             reasons=[*map(line, alert.reasons)],

@@ -14,6 +14,11 @@ def in_digits(value: float) -> str:
     return number_text(float(value)) if np.isfinite(value) else "unknown"
 
 
+def score_text(score: float) -> str:
+    """A score with two decimals, as commands show it, where these say enough."""
+    return f"{score:.2f}" if 0.1 <= abs(score) < 1000 else in_digits(score)
+
+
 def in_percent(share: float) -> str:
     """A share in percent, if it is known."""
     return share_text(float(share)) if np.isfinite(share) else "unknown"

@@ -23,15 +23,18 @@ from devnet.report.axes import (
 from devnet.report.ranking_curves import Area, Curve
 
 TICKS = (0, 0.25, 0.5, 0.75, 1)
+WHOLE_BAND = 0.9  # share of a band that is never cut off
 
 
 def precision_recall_chart(curves: Sequence[Curve]) -> str:
     """Precision against recall; the n-th method has the n-th colour of the style sheet.
 
-    Precision ends where curves and bands do: where anomalies are rare it is low everywhere.
+    Precision ends where the curves do, as it is low everywhere where anomalies are rare. Bands are
+    widest at the first few anomalies, and there may be cut off.
     """
     labels = ("labelled anomalies found", "share of labelled in alerts")
-    end = share_end(value for curve in curves for value in (*curve.y, *curve.high))
+    bands = [np.quantile(curve.high, WHOLE_BAND) for curve in curves]
+    end = share_end([*bands, *(curve.y.max() for curve in curves)])
     ticks = TICKS if end == 1 else nice_ticks(0, end)
     return _chart("Precision and recall", curves, labels, ticks, is_roc=False)
 
