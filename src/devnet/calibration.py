@@ -160,7 +160,7 @@ def calibration_curve(
     nominal : callable, optional
         From scores to nominal p-values.
     levels : array of shape (l,)
-        Each above 0 and below 1, or 1.
+        Each above 0, at most 1.
     random_state : int, numpy RandomState or Generator, default=0
         Seed of the halves.
     """
