@@ -136,21 +136,56 @@ def test_nominal_p_values_are_those_of_what_scores_are_measured_by():
     assert nominal_p_value(IForest(), scores) is None
 
 
-@pytest.mark.parametrize("kind", ["normal", "cauchy"])
-def test_calibrated_shares_lie_in_the_band_whatever_the_scores_and_nominal_ones_if_true(kind, seed):
-    generator = np.random.default_rng(seed)
-    draw = {"normal": generator.normal, "cauchy": generator.standard_cauchy}[kind]
-    levels, n_runs = np.array([0.01, 0.05, 0.2, 0.5]), 200
-    inside, nominal_inside = np.zeros(4), np.zeros(4)
+def coverage(make, levels, n_runs=300):
+    """How often calibrated and nominal shares lie below, in and above the band, by level."""
+    found = []
     for run in range(n_runs):
-        calibration = Calibration(draw(size=1000), np.ones(1000), None, None)
+        scores, weight = make(np.random.default_rng(run))
         curve = calibration_curve(
-            calibration, lambda scores: nominal_p_value(DevNet(), scores), levels, random_state=run
+            Calibration(scores, weight, None, None),
+            lambda scores: nominal_p_value(DevNet(), scores),
+            levels,
+            random_state=run,
         )
-        inside += (curve.low <= curve.calibrated) & (curve.calibrated <= curve.high)
-        nominal_inside += (curve.low <= curve.nominal) & (curve.nominal <= curve.high)
-    assert (inside / n_runs > 0.9).all()
-    assert (nominal_inside[:2] / n_runs > 0.95).all() == (kind == "normal")
+        for share in (curve.calibrated, curve.nominal):
+            found.append([share < curve.low - 1e-9, share > curve.high + 1e-9])
+    outside = np.array(found).reshape(n_runs, 2, 2, len(levels)).mean(axis=0)
+    return {"calibrated": outside[0], "nominal": outside[1]}
+
+
+@pytest.mark.parametrize("kind", ["normal", "cauchy"])
+def test_calibrated_shares_lie_in_the_band_whatever_the_scores_and_nominal_ones_if_true(kind):
+    def make(generator):
+        draw = {"normal": generator.normal, "cauchy": generator.standard_cauchy}[kind]
+        return draw(size=1000), np.ones(1000)
+
+    outside = coverage(make, np.array([0.01, 0.05, 0.2, 0.5]))
+    assert (outside["calibrated"] < 0.05).all()  # 2.5% on either side, and chance
+    assert (outside["calibrated"].sum(axis=0)[1:] > 0.02).all()  # no wider than it has to be
+    assert (outside["nominal"].sum(axis=0)[:2] < 0.05).all() == (kind == "normal")
+
+
+@pytest.mark.parametrize("weights", [(0.5,), (0.25, 1.0)])
+def test_the_band_holds_for_rows_that_count_differently(weights):
+    def make(generator):
+        return generator.normal(size=400), generator.choice(weights, 400)
+
+    outside = coverage(make, np.array([0.02, 0.1, 0.5]))["calibrated"]
+    assert (outside < 0.05).all()
+    assert (outside.sum(axis=0)[1:] > 0.02).all()
+
+
+def test_the_band_is_that_of_both_halves_being_drawn():
+    from scipy.stats import betabinom
+
+    levels = np.array([0.003, 0.0149, 0.05, 0.29, 0.5, 0.9, 0.995, 1])
+    calibration = Calibration(np.arange(198.0), np.ones(198), None, None)
+    curve = calibration_curve(calibration, None, levels)
+    rank = np.array([1, 5, 29, 50, 90, 99])  # of 99 rows and the one that is ranked
+    for end, place in ((0.025, curve.low), (0.975, curve.high)):
+        exact = betabinom.ppf(end, 99, rank, 100 - rank) / 99
+        np.testing.assert_allclose(place[1:-1], exact)
+        assert (place[0], place[-1]) == (0, 1)  # no p-value is below 1 in 100, all are at most 1
 
 
 def test_a_curve_knows_weights_and_does_without_nominal_p_values():

@@ -120,6 +120,17 @@ def test_quality_near_chance_and_perfect_quality_are_drawn():
         check(make_comparison_page(make_found(qualities)))
 
 
+def test_low_precision_does_not_lie_flat():
+    page = make_comparison_page(make_found({"PU trees": 0.08, "deviation ensemble": 0.07}))
+    svg = next(s for s in re.findall(r"<svg.*?</svg>", page, re.S) if "Precision and recall" in s)
+    highest = [
+        min(float(point.split(",")[1]) for point in points.split())
+        for points in re.findall(r'<polyline class="c\d" points="(.*?)"', svg)
+    ]
+    assert len(highest) == 2
+    assert min(highest) < 220 / 2  # the better one is in the upper half of the picture
+
+
 def test_foreign_text_is_escaped_everywhere():
     found = make_found({NASTY: 0.5, f"{NASTY}2": 0.4}, table=NASTY, label=NASTY, anomaly=NASTY)
     page = make_comparison_page(found._replace(failed={NASTY: NASTY}, advice=NASTY))

@@ -7,15 +7,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sklearn.metrics import average_precision_score, roc_auc_score
 from test_report import Tags
 
-from devnet.report.calibration_chart import LEVELS, calibrate
-from devnet.report.distribution_chart import nice_ticks
 from devnet.report.fit_page import Alert, FitFacts, make_fit_page
-from devnet.report.number_text import in_digits, in_percent, one_in, short
-from devnet.report.ranking_chart import precision_recall_chart, roc_chart
-from devnet.report.ranking_curves import ranking_curves
+from devnet.tables.explainer import Reason
 
 NASTY = "<script>alert('x')</script> & \"more\""
 
@@ -29,11 +24,17 @@ class Column(NamedTuple):
 
 def make_facts(**changed):
     generator = np.random.default_rng(0)
-    reasons = ["amount 9,120 is far above typical 74: +3.1", "hour 3: at night: -1.25", "no colon"]
+    reasons = [
+        Reason("amount", 3.125, "amount 9,120 is far above typical 74: +3.1"),
+        Reason("hour", -1.25, "hour 3: at night: -1.2"),
+        Reason("city", 0.0, "no colon"),
+    ]
     facts = FitFacts(
         table="payments.parquet",
         method="deviation ensemble",
         summary=[("rows", "2,060"), ("labelled anomalies", "60")],
+        n_rows=2060,
+        n_labelled=60,
         unlabelled=generator.normal(size=2000),
         labelled=generator.normal(3, 1, size=60),
         labelled_unseen=True,
@@ -72,8 +73,8 @@ def test_all_facts_are_on_the_page():
     for told in (
         "payments.parquet", "From 60 labelled anomalies the method (deviation ensemble) learned",
         "above 2.34 is an alert (at most 1% false alarms)", "a note", "P11", "1 in 2,000", "P77",
-        "amount 9,120 is far above typical 74 +3.1", "hour 3: at night −1.25", "no colon",
-        "75%", "typical 74", "8.0%", "payment_id an identifier", "n_trees 64", "margin 5",
+        "amount 9,120 is far above typical 74 +3.1 ", "hour 3: at night −1.2 ", "no colon",
+        "75%", "typical 74", "8%", "payment_id an identifier", "n_trees 64", "margin 5",
         "random_state not set", "is_quick yes", "devnet 1.0", "true precision is higher", "2 more",
     ):  # fmt: skip
         assert told in words, told
@@ -102,14 +103,14 @@ def test_foreign_text_is_escaped_everywhere():
             columns=[Column(NASTY, NASTY, NASTY, 0.5)],
             importance={NASTY: 1.0},
             left_out={NASTY: NASTY},
-            alerts=[Alert(NASTY, 1.0, 0.5, [NASTY, f"{NASTY}: +1"], NASTY)],
+            alerts=[Alert(NASTY, 1.0, 0.5, [Reason(NASTY, 1.0, f"{NASTY}: +1")], NASTY)],
             parameters={NASTY: NASTY},
             versions={NASTY: NASTY},
             notes=[NASTY],
         )
     )
     check(page)
-    assert page.count("&lt;script&gt;") >= 17
+    assert page.count("&lt;script&gt;") >= 16
 
 
 def test_of_many_columns_the_most_important_are_open():
@@ -135,8 +136,8 @@ def test_more_columns_than_anybody_reads_are_counted():
     ("changed", "told"),
     [
         ({"alerts": []}, "no rows to show"),
-        ({"alerts": [Alert("1", 1.0, 1.0, [], None)]}, "below the threshold"),
-        ({"labelled": np.array([2.0])}, "From 1 labelled anomaly the method"),
+        ({"alerts": [Alert("1", 1.0, 1.0, [], None)]}, "as high: 100% no alert"),
+        ({"n_labelled": 1}, "From 1 labelled anomaly the method"),
         ({"labelled": np.array([2.0])}, "fewer than 5 labelled anomalies nothing"),
         ({"labelled": np.array([])}, "no rows to draw curves of"),
         ({"labelled_unseen": False}, "learned from all labelled anomalies"),
@@ -147,92 +148,51 @@ def test_more_columns_than_anybody_reads_are_counted():
         ({"unlabelled": np.full(300, -1e12), "labelled": np.full(9, 1e12)}, "1.00 (1.00 to 1.00)"),
         ({"unlabelled": np.append(np.arange(300.0), [np.nan, np.inf])}, "300 unlabelled rows"),
         ({"nominal": None}, "calibrated"),
-        ({"threshold": np.inf}, "score above unknown"),
+        ({"threshold": np.inf}, "No row of the table is an alert (at most 1% false alarms)."),
         ({"columns": [], "importance": {}}, "Nothing is known about the columns"),
         ({"importance": {"amount": 0.0}}, "0%"),
         ({"parameters": {}, "versions": {}, "notes": [], "summary": [], "policy": ""}, "Settings"),
-        ({"table": "x" * 10_000, "left_out": {"y" * 10_000: "z"}}, "xxx…"),
-        ({"alerts": [Alert("1", 1.0, 0.1, ["a: +1e999", "b: +-3", ": +1"], None)]}, "b: +-3"),
+        ({"table": "x" * 10_000, "left_out": {"y" * 10_000: "z"}}, "xxx..."),
+        ({"alerts": [Alert("1", 1.0, 0.1, [Reason("a", np.inf, "a: +inf")], None)]}, "a unknown"),
+        ({"alerts": [Alert("1", 1.0, 0.1, [Reason("a", 1.0, ": +1")], None)]}, ": +1 +1"),
     ],
 )
 def test_unusual_facts_make_a_whole_page(changed, told):
     assert told in check(make_fit_page(make_facts(**changed)))
 
 
-def test_areas_are_those_of_scikit_learn(seed):
-    generator = np.random.default_rng(seed)
-    unlabelled = generator.integers(0, 40, 500).astype(float)  # ties
-    labelled = generator.integers(20, 60, 30).astype(float)
-    truth = np.repeat([0, 1], [500, 30])
-    curves = ranking_curves("a", unlabelled, labelled)
-    scores = np.concatenate([unlabelled, labelled])
-    roc, precision_recall = curves.roc.area, curves.precision_recall.area
-    assert roc.value == pytest.approx(roc_auc_score(truth, scores))
-    assert precision_recall.value == pytest.approx(average_precision_score(truth, scores))
-    for area in (roc, precision_recall):
-        assert area.low < area.value < area.high
-    assert (np.diff(curves.roc.y) >= 0).all()
-    assert np.trapezoid(curves.roc.y, curves.roc.x) == pytest.approx(roc.value, abs=0.02)
+@pytest.mark.parametrize("threshold", [np.inf, np.nan])
+def test_without_a_threshold_nothing_is_said_of_one(threshold):
+    words = check(make_fit_page(make_facts(threshold=threshold)))
+    for untold in ("threshold", "unknown", "no alert", "score above", "alerts →"):
+        assert untold not in words
 
 
-def test_intervals_of_areas_hold_the_truth_mostly():
-    generator = np.random.default_rng(0)
-    truth = norm.cdf(2 / np.sqrt(2))  # area under the ROC of two normals two apart
-    areas = [
-        ranking_curves("a", generator.normal(size=400), generator.normal(2, size=40)).roc.area
-        for _ in range(25)
-    ]
-    assert sum(area.low <= truth <= area.high for area in areas) >= 20
+def test_bars_and_numbers_are_of_the_contribution_and_not_of_the_words():
+    reasons = [Reason("a", 120.0, "a is 3: +1.2e+02"), Reason("b", -30.0, "b at 12:30: 5: -30")]
+    page = make_fit_page(make_facts(alerts=[Alert("1", 9.0, 0.1, reasons, None)]))
+    assert "a is 3 +120 b at 12:30: 5 −30 " in check(page)
+    widths = re.findall(r'class="bar( down)?"><i style="width:(\d+)%"', page)
+    assert widths == [("", "100"), (" down", "25")]
 
 
-def test_bands_hold_their_curves():
-    generator = np.random.default_rng(1)
-    for curve in ranking_curves("a", generator.normal(size=3000), generator.normal(2, size=50))[:2]:
-        inside = (curve.low <= curve.y + 1e-9) & (curve.y <= curve.high + 1e-9)
-        assert inside.mean() > 0.95
+def test_all_labelled_anomalies_are_counted_though_some_are_drawn():
+    words = check(make_fit_page(make_facts(n_labelled=1234, n_rows=9000)))
+    assert "From 1,234 labelled anomalies the method" in words
+    assert "60 of 1,234 labelled anomalies threshold 2.34" in words
+    assert "60 of 1,234 labelled anomalies against 2,000 unlabelled rows" in words
+    assert re.search(r"are \d+ of 60 labelled anomalies that are drawn here and", words)
+    words = check(make_fit_page(make_facts()))
+    assert "drawn here" not in words
+    assert "learned from 60 labelled anomalies threshold" in words
 
 
-def test_several_methods_share_one_chart():
-    generator = np.random.default_rng(0)
-    unlabelled = generator.normal(size=300)
-    both = [
-        ranking_curves(name, unlabelled, generator.normal(shift, 1, 20))
-        for name, shift in (("one", 1), ("other", 3))
-    ]
-    for draw, kind in ((roc_chart, "roc"), (precision_recall_chart, "precision_recall")):
-        svg = ElementTree.fromstring(draw([getattr(curves, kind) for curves in both]))
-        assert [p.get("class") for p in svg.findall("polygon")] == ["band c0", "band c1"]
-        lines = [p.get("class") for p in svg.findall("polyline")]
-        assert lines[-2:] == ["c0", "c1"]
-
-
-def test_calibrated_shares_lie_in_the_band_and_a_wrong_prior_does_not():
-    every = [
-        calibrate(np.random.default_rng(seed).standard_t(2, size=2000), norm.sf)
-        for seed in range(40)
-    ]
-    inside = [(one.low <= one.calibrated) & (one.calibrated <= one.high) for one in every]
-    assert 0.9 < np.mean(inside) < 0.995
-    found = every[0]
-    at_one_percent = np.argmin(abs(LEVELS - 0.01))
-    assert found.nominal[at_one_percent] > 2 * found.high[at_one_percent]
-
-
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (-3.2, 11), (1e6, 1e6 + 3), (-1e-5, 2e-5)])
-def test_ticks_are_few_and_inside(low, high):
-    ticks = nice_ticks(low, high)
-    assert 2 <= len(ticks) <= 7
-    assert low <= ticks[0] < ticks[-1] <= high * (1 + 1e-9)
-
-
-def test_numbers_are_written_for_people():
-    assert [in_digits(v) for v in (0, 12345.6, 3.14159, 0.0123, -2.5, 100, np.nan)] == [
-        "0", "12,346", "3.14", "0.012", "-2.50", "100", "unknown",
-    ]  # fmt: skip
-    assert [in_percent(v) for v in (0, 0.00001, 0.0012, 0.034, 0.5, 1)] == [
-        "0%", "< 0.01%", "0.12%", "3.4%", "50%", "100%",
-    ]  # fmt: skip
-    assert [one_in(v) for v in (1 / 20_001, 0.01, 0.3, 1, 0)] == [
-        "1 in 20,000", "1 in 100", "30%", "100%", "unknown",
-    ]  # fmt: skip
-    assert short("a" * 1000).endswith("a…")
+def test_precision_is_said_to_be_that_among_the_rows_drawn():
+    lower = "in the whole table, of 200,000 rows, there are more unlabelled rows for each labelled"
+    among = "alerts among these 2,060 rows consist of"
+    words = check(make_fit_page(make_facts(n_rows=200_000)))
+    assert lower in words
+    assert among in words
+    words = check(make_fit_page(make_facts()))
+    assert "in the whole table" not in words
+    assert among in words

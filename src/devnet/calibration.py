@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import ndtr
+from scipy.special import betaln, ndtr
 
 from devnet.conformal_ranks import ConformalRanks
 from devnet.detector import FewLabelDetector, read_weights
@@ -137,7 +137,7 @@ class CalibrationCurve(NamedTuple):
     level: np.ndarray  # (l,)
     nominal: np.ndarray | None  # (l,) share of the rows by nominal p-values
     calibrated: np.ndarray  # (l,) share of a random half, ranked among the other half
-    low: np.ndarray  # (l,) from here to `high`, 95% of the shares lie where p-values are valid
+    low: np.ndarray  # (l,) from here to `high`, 95% of these shares lie by chance
     high: np.ndarray  # (l,)
 
 
@@ -150,11 +150,20 @@ def calibration_curve(
 ) -> CalibrationCurve:
     """Compare p-values with how often they occur.
 
-    The band is binomial. The ranked and the ranking half are both drawn, so it is that of as many
-    rows as both together are worth, half of either.
-    """
-    from scipy.stats import binom  # takes long to import
+    Both halves are random: how well the one ranks, and which rows of the other come out. So the
+    band is beta-binomial, which is exact where all rows count alike and no scores are equal.
 
+    Parameters
+    ----------
+    calibration : Calibration
+        Of at least 4 unlabelled rows.
+    nominal : callable, optional
+        From scores to nominal p-values.
+    levels : array of shape (l,)
+        Each above 0, at most 1.
+    random_state : int, numpy RandomState or Generator, default=0
+        Seed of the halves.
+    """
     levels = np.asarray(levels, dtype=np.float64)
     scores, weight = calibration.unlabelled, calibration.weight
     if len(scores) < 4:
@@ -166,10 +175,35 @@ def calibration_curve(
     ranked, ranking = order[: len(order) // 2], order[len(order) // 2 :]
     ranks = ConformalRanks(scores[ranking], weight[ranking])
     calibrated = _shares(ranks.p_value(scores[ranked]), weight[ranked], levels)
-    n_rows = int(weight.sum() ** 2 / (weight**2).sum() / 4)
-    low, high = (binom.ppf(end, n_rows, levels) / n_rows for end in BAND)
+    n_ranked = max(1, round(_n_alike(weight[ranked])))
+    low, high = np.array([_band(ranks, level, n_ranked) for level in levels]).reshape(-1, 2).T
     shares = None if nominal is None else _shares(nominal(scores), weight, levels)
     return CalibrationCurve(levels, shares, calibrated, low, high)
+
+
+def _n_alike(weight: np.ndarray) -> float:
+    """How many rows of equal weight are worth as much."""
+    return float(weight.sum() ** 2 / (weight**2).sum())
+
+
+def _band(ranks: ConformalRanks, level: float, n_ranked: int) -> tuple[float, float]:
+    """Quantiles of the share of rows whose p-value is at most the level.
+
+    A row has such a p-value if it scores higher than all but k - 1 of the n ranking rows. Of new
+    rows the share that does is distributed as Beta(k, n + 1 - k).
+    """
+    p_values = ranks.p_value_of_rank
+    place = int(np.searchsorted(-p_values, -level))  # the lowest rank that is rare enough
+    if place in (0, len(p_values)):  # all rows are, or none can be
+        return (1.0, 1.0) if place == 0 else (0.0, 0.0)
+    n = _n_alike(ranks.weight)
+    total = ranks.weight.sum()
+    k = 1 + (p_values[place] * (1 + total) - 1) * n / total
+    count = np.arange(n_ranked + 1)
+    log_chance = betaln(k + count, n + 1 - k + n_ranked - count) - betaln(k, n + 1 - k)
+    log_chance -= betaln(1 + count, 1 + n_ranked - count) + np.log(n_ranked + 1)
+    low, high = np.searchsorted(np.cumsum(np.exp(log_chance)), BAND) / n_ranked
+    return float(low), float(high)
 
 
 def _shares(p_values: np.ndarray, weight: np.ndarray, levels: np.ndarray) -> np.ndarray:

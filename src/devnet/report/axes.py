@@ -1,6 +1,6 @@
 """Axes of SVG pictures, and what all pictures have in common."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ import numpy as np
 WIDTH, HEIGHT = 320, 220
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 36  # margins of the axes
 N_COLOURS = 10  # of the style sheet
+ROUND_ENDS = (1, 2, 3, 4, 5, 6, 8, 10)  # times a power of ten
 
 
 class Axis(NamedTuple):
@@ -35,6 +36,25 @@ def linear_axis(
         return float(start + (inside - low) / span * (end - start))
 
     return Axis(list(ticks), place)
+
+
+def nice_ticks(low: float, high: float) -> list[float]:
+    """Round numbers between two values, about five of them."""
+    step = (high - low) / 5
+    power = 10.0 ** np.floor(np.log10(step))
+    step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= step * 0.999)
+    ticks = step * np.arange(np.ceil(low / step), np.floor(high / step + 1e-9) + 1)
+    return [float(tick) for tick in np.round(ticks, 12) + 0.0]
+
+
+def share_end(shares: Iterable[float]) -> float:
+    """A round number at which an axis of shares can end; those that are not known don't count."""
+    highest = max((share for share in shares if np.isfinite(share)), default=1.0)
+    if highest <= 0:
+        return 1.0
+    power = int(np.floor(np.log10(highest)))
+    ends = (float(f"{factor}e{power}") for factor in ROUND_ENDS)
+    return min(1.0, next(end for end in ends if highest <= end * (1 + 1e-9)))
 
 
 def log_axis(

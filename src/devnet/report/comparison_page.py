@@ -8,7 +8,7 @@ import numpy as np
 from devnet.experiments.advice import Evaluated, Interval, half_width
 from devnet.experiments.comparison import N_FOLDS, RECALLS, Comparison
 from devnet.model_file import package_versions
-from devnet.report.axes import Axis, linear_axis
+from devnet.report.axes import Axis, linear_axis, share_end
 from devnet.report.number_text import in_digits, short
 from devnet.report.page import render
 from devnet.report.ranking_chart import precision_recall_chart
@@ -18,7 +18,6 @@ from devnet.tables.table_model import RECOMMENDED
 MOST_CURVES = 5  # more cannot be told apart
 ALWAYS_DRAWN = ("DevNet", RECOMMENDED)
 LINE_WIDTH, LINE_HEIGHT, LINE_MARGIN = 160, 16, 6  # of the picture of an interval
-SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1)  # where such pictures end
 
 
 class MethodRow(NamedTuple):
@@ -44,7 +43,7 @@ def make_comparison_page(found: Comparison) -> str:
         What `devnet.experiments.comparison.compare_methods` gives.
     """
     drawn = _drawn(found)
-    end = _scale_end(found)
+    end = share_end([found.chance, *(v for one in found.methods for v in one.auc_pr)])
     axis = linear_axis((0, end), LINE_MARGIN, LINE_WIDTH - LINE_MARGIN, (0, end))
     shown = {
         **found._asdict(),
@@ -79,11 +78,6 @@ def _curve(one: Evaluated) -> Curve:
     half = half_width(one.precision, 1 / N_FOLDS)
     low, high = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
     return Curve(one.method, RECALLS, mean, low, high, Area(*one.auc_pr))
-
-
-def _scale_end(found: Comparison) -> float:
-    highest = max(np.nanmax([*one.auc_pr, found.chance]) for one in found.methods)
-    return next((end for end in SCALES if highest <= end), SCALES[-1])
 
 
 def _method_row(one: Evaluated, found: Comparison, axis: Axis) -> MethodRow:

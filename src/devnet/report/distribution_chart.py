@@ -12,11 +12,12 @@ from devnet.report.axes import (
     Axis,
     axis_labels,
     linear_axis,
+    nice_ticks,
     number,
     svg,
     text,
 )
-from devnet.report.number_text import in_digits
+from devnet.report.number_text import score_text
 
 N_BINS = 44
 MIDDLE = 128  # where the halves meet
@@ -46,15 +47,6 @@ def score_chart(unlabelled: np.ndarray, labelled: np.ndarray, threshold: float) 
     if np.isfinite(threshold):
         parts.append(_threshold(x.place(threshold), threshold))
     return svg("Scores of unlabelled rows and labelled anomalies", HEIGHT, parts)
-
-
-def nice_ticks(low: float, high: float) -> list[float]:
-    """Round numbers between two values, about five of them."""
-    step = (high - low) / 5
-    power = 10.0 ** np.floor(np.log10(step))
-    step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= step * 0.999)
-    ticks = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1)
-    return [float(tick) for tick in np.round(ticks, 12) + 0.0]
 
 
 def _limits(unlabelled: np.ndarray, labelled: np.ndarray, threshold: float) -> tuple[float, float]:
@@ -100,7 +92,7 @@ def _bars(
     return [
         f'<rect class="{kind}" x="{x.place(edges[i]) + 0.4:.1f}" y="{top[i]:.1f}" '
         f'width="{width:.1f}" height="{height[i]:.1f}"><title>{counts[i]:,} {kind}, score '
-        f"{in_digits(edges[i])} to {in_digits(edges[i + 1])}</title></rect>"
+        f"{score_text(edges[i])} to {score_text(edges[i + 1])}</title></rect>"
         for i in np.flatnonzero(counts)
     ]
 
@@ -118,7 +110,7 @@ def _threshold(at: float, threshold: float) -> str:
     )
     return (
         f'<line class="threshold" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}">'
-        f"<title>threshold {in_digits(threshold)}</title></line>{words}"
+        f"<title>threshold {score_text(threshold)}</title></line>{words}"
     )
 
 

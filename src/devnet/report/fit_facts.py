@@ -8,6 +8,7 @@ import numpy as np
 from devnet.alert_policies import FalseAlarmRate
 from devnet.model_file import package_versions
 from devnet.report.fit_page import Alert, FitFacts
+from devnet.report.number_text import in_percent
 from devnet.tables.alerts import find_alerts
 from devnet.tables.description import column_importance, describe_model
 from devnet.tables.table_model import TableModel
@@ -18,33 +19,40 @@ ANY_HIGH_ROW = FalseAlarmRate(0.5)  # the highest are among these, however many 
 
 
 def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -> FitFacts:
-    """Facts for `make_fit_page`; the table is scored once, for its highest unlabelled rows."""
+    """Facts for `make_fit_page`.
+
+    The table is scored for its highest unlabelled rows, and once more where the threshold depends
+    on all of its rows.
+    """
+    source, _ = model.open(table)
+    threshold = model.threshold(source, known=False, on_rows=on_rows)
     found = find_alerts(model, table, policy=ANY_HIGH_ROW, n_shown=N_ALERTS, on_rows=on_rows)
     facts = describe_model(model)
     unseen = model.calibration_.labelled
     counts = model.calibration_.weight > 0
     nominal = partial(_nominal, model)
-    threshold = model.fixed_threshold()
+    warning = model.policy_warning(model.policy)
     return FitFacts(
-        table=str(table),
+        table=source.name,
         method=model.method,
         summary=_summary(facts),
+        n_rows=model.n_rows_,
+        n_labelled=model.n_labelled_,
         unlabelled=model.calibration_.unlabelled[counts],
         labelled=model.explainer_.labelled_scores() if unseen is None else unseen,
         labelled_unseen=unseen is not None,
         nominal=nominal if model.nominal_p_value(np.zeros(1)) is not None else None,
-        threshold=float("nan") if threshold is None else threshold,
+        threshold=threshold,
         policy=model.policy.in_words(),
         columns=model.encoder_.describe(),
         importance=column_importance(model),
         left_out=model.encoder_.left_out,
         alerts=[
-            Alert(one.id, one.score, one.p_value, [r.text for r in one.reasons], one.nearest)
-            for one in found.shown
+            Alert(one.id, one.score, one.p_value, one.reasons, one.nearest) for one in found.shown
         ],
         parameters=facts["parameters"],
         versions=package_versions(),
-        notes=found.notes,
+        notes=[*found.notes, *([warning] if warning else [])],
     )
 
 
@@ -62,5 +70,7 @@ def _summary(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("columns used", f"{len(facts['columns'])} of {n_columns}"),
     ]
     if share := facts.get("hidden_anomaly_share"):
-        lines.append(("hidden anomalies", f"{share['low']:.1%} to {share['high']:.1%}"))
+        lines.append(
+            ("hidden anomalies", f"{in_percent(share['low'])} to {in_percent(share['high'])}")
+        )
     return lines

@@ -1,21 +1,27 @@
 """A fit as one self-contained page: alerts with reasons, pictures of scores, columns, settings."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from devnet.report.calibration_chart import LEAST_ROWS, calibrate, calibration_chart
+from devnet.report.calibration_chart import LEAST_ROWS, calibration_chart, curve_to_draw
 from devnet.report.distribution_chart import score_chart
-from devnet.report.number_text import in_digits, in_percent, in_words, one_in, short
+from devnet.report.number_text import (
+    in_percent,
+    in_words,
+    one_in,
+    score_text,
+    short,
+    with_sign,
+)
 from devnet.report.page import render
 from devnet.report.ranking_chart import area_text, precision_recall_chart, roc_chart
 from devnet.report.ranking_curves import LEAST_LABELLED, ranking_curves
+from devnet.tables.explainer import Reason
 
 N_OPEN_ALERTS, N_OPEN_COLUMNS = 10, 30  # what stands beyond is folded
 MOST_ALERTS, MOST_COLUMNS = 50, 1000  # what stands beyond is only counted
-CONTRIBUTION = re.compile(r"(?s)(.*): ([+\-−]\d[\d,]*\.?\d*(?:e[+-]?\d+)?)")
 
 
 class ColumnFact(Protocol):
@@ -44,7 +50,7 @@ class Alert(NamedTuple):
     row: str  # its identifier or number
     score: float
     p_value: float
-    reasons: list[str]  # as "amount 9,120 is far above typical 74: +3.1"
+    reasons: list[Reason]
     nearest: str | None  # the nearest labelled anomaly
 
 
@@ -54,11 +60,13 @@ class FitFacts(NamedTuple):
     table: str  # its name
     method: str  # as "deviation ensemble"
     summary: list[tuple[str, str]]  # as ("rows", "200,000")
+    n_rows: int  # of the table
+    n_labelled: int  # labelled anomalies among them
     unlabelled: np.ndarray  # scores of unlabelled rows by scorers that did not see them
-    labelled: np.ndarray  # scores of labelled anomalies
+    labelled: np.ndarray  # scores of labelled anomalies, or of some of them
     labelled_unseen: bool  # whether these too are by scorers that did not see them
     nominal: Callable[[np.ndarray], np.ndarray] | None  # scores -> nominal p-values
-    threshold: float
+    threshold: float  # not finite where no score is an alert
     policy: str  # as "at most 1% false alarms"
     columns: Sequence[ColumnFact]
     importance: dict[str, float]  # by column; may be empty
@@ -69,11 +77,11 @@ class FitFacts(NamedTuple):
     notes: list[str]
 
 
-class Reason(NamedTuple):
-    """One reason of an alert."""
+class ReasonLine(NamedTuple):
+    """A reason as it is shown."""
 
     text: str
-    contribution: str  # empty where the reason has none
+    contribution: str
     width: float  # of its bar, in percent of the largest on the page
     is_down: bool
 
@@ -84,8 +92,8 @@ class AlertCard(NamedTuple):
     row: str
     score: str
     rarity: str
-    is_above: bool
-    reasons: list[Reason]
+    is_alert: bool
+    reasons: list[ReasonLine]
     nearest: str | None
 
 
@@ -114,7 +122,9 @@ def make_fit_page(facts: FitFacts) -> str:
     shown = {
         **facts._asdict(),
         "n_unlabelled": len(unlabelled),
-        "n_labelled": len(labelled),
+        "n_drawn": len(labelled),  # labelled anomalies in the pictures
+        "is_denser": _is_denser(facts, len(labelled), len(unlabelled)),
+        "has_threshold": bool(np.isfinite(facts.threshold)),
         "above": _shares_above(unlabelled, labelled, facts.threshold),
         "cards": cards,
         "n_open_alerts": N_OPEN_ALERTS,
@@ -128,7 +138,7 @@ def make_fit_page(facts: FitFacts) -> str:
         "least_labelled": LEAST_LABELLED,
     }
     functions: dict[str, Callable[..., Any]] = {
-        "in_digits": in_digits,
+        "score_text": score_text,
         "in_words": in_words,
         "short": short,
         "count": _count,
@@ -142,7 +152,7 @@ def _pictures(facts: FitFacts, unlabelled: np.ndarray, labelled: np.ndarray) -> 
     areas = {}
     if len(unlabelled) + len(labelled):
         pictures["scores"] = score_chart(unlabelled, labelled, facts.threshold)
-    calibration = calibrate(unlabelled, facts.nominal)
+    calibration = curve_to_draw(unlabelled, facts.nominal)
     if calibration is not None:
         pictures["calibration"] = calibration_chart(calibration)
     if facts.labelled_unseen and len(unlabelled) and len(labelled):
@@ -151,6 +161,11 @@ def _pictures(facts: FitFacts, unlabelled: np.ndarray, labelled: np.ndarray) -> 
         pictures["roc"] = roc_chart([curves.roc])
         areas = {name: area_text(curve.area) for name, curve in curves._asdict().items()}
     return {**pictures, "areas": areas}
+
+
+def _is_denser(facts: FitFacts, n_labelled: int, n_unlabelled: int) -> bool:
+    """Whether labelled anomalies are less rare among the rows of the pictures than in the table."""
+    return n_labelled * (facts.n_rows - facts.n_labelled) > n_unlabelled * facts.n_labelled
 
 
 def _shares_above(
@@ -168,37 +183,27 @@ def _shares_above(
 
 def _card_maker(facts: FitFacts) -> Callable[[Alert], AlertCard]:
     """Bars of all alerts are on one scale, so that they can be compared."""
-    found = [_split(reason)[1] for alert in facts.alerts[:MOST_ALERTS] for reason in alert.reasons]
-    largest = max((abs(_value(contribution)) for contribution in found), default=0.0) or 1.0
+    shown = facts.alerts[:MOST_ALERTS]
+    sizes = _finite(np.array([abs(r.contribution) for one in shown for r in one.reasons]))
+    largest = sizes.max(initial=0.0) or 1.0
+
+    def line(reason: Reason) -> ReasonLine:
+        part = reason.contribution
+        words = reason.text.rpartition(": ")[0] or reason.text  # the number has a place of its own
+        width = 100 * abs(part) / largest if np.isfinite(part) else 0.0
+        return ReasonLine(short(words), with_sign(part), width, part < 0)
 
     def make(alert: Alert) -> AlertCard:
-        reasons = []
-        for reason in alert.reasons:
-            words, contribution = _split(reason)
-            value = _value(contribution)
-            width = 100 * abs(value) / largest
-            reasons.append(Reason(short(words), contribution, width, value < 0))
         return AlertCard(
             row=short(alert.row),
-            score=in_digits(alert.score),
+            score=score_text(alert.score),
             rarity=one_in(alert.p_value),
-            is_above=alert.score > facts.threshold,
-            reasons=reasons,
+            is_alert=alert.score > facts.threshold,
+            reasons=[*map(line, alert.reasons)],
             nearest=None if alert.nearest is None else short(alert.nearest),
         )
 
     return make
-
-
-def _split(reason: str) -> tuple[str, str]:
-    """A reason's words and its contribution, which stands behind the last colon."""
-    found = CONTRIBUTION.fullmatch(reason.strip())
-    return (found[1], found[2].replace("-", "−")) if found else (reason, "")
-
-
-def _value(contribution: str) -> float:
-    value = float(contribution.replace("−", "-").replace(",", "") or 0)
-    return value if np.isfinite(value) else 0.0
 
 
 def _column_rows(facts: FitFacts) -> list[ColumnRow]:

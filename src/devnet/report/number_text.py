@@ -1,29 +1,34 @@
-"""Numbers and values as people write them."""
+"""Numbers and values as people write them, in the words of tables."""
 
 from typing import Any
 
 import numpy as np
 
+from devnet.tables.wording import cut, number_text, share_text
+
 LONGEST = 160  # characters of a foreign text that a page shows
 
 
 def in_digits(value: float) -> str:
-    """A number in about three digits, thousands apart."""
-    if not np.isfinite(value):
-        return "unknown"
-    if abs(value) >= 100 or value == int(value):
-        return f"{value + 0.0:,.0f}"  # no minus before a zero
-    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
+    """A number, if it is known."""
+    return number_text(float(value)) if np.isfinite(value) else "unknown"
+
+
+def score_text(score: float) -> str:
+    """A score with two decimals, as commands show it, where these say enough."""
+    return f"{score:.2f}" if 0.1 <= abs(score) < 1000 else in_digits(score)
 
 
 def in_percent(share: float) -> str:
-    """A share as a percentage; little is never shown as nothing."""
-    if not np.isfinite(share):
+    """A share in percent, if it is known."""
+    return share_text(float(share)) if np.isfinite(share) else "unknown"
+
+
+def with_sign(value: float) -> str:
+    """What is added to a score, in about two digits."""
+    if not np.isfinite(value):
         return "unknown"
-    if 0 < share < 0.0001:
-        return "< 0.01%"
-    digits = 0 if share >= 0.1 or share == 0 else 1 if share >= 0.01 else 2
-    return f"{100 * share:.{digits}f}%"
+    return (f"{value:+,.0f}" if abs(value) >= 10 else f"{value:+.2g}").replace("-", "−")
 
 
 def one_in(p_value: float) -> str:
@@ -44,5 +49,4 @@ def in_words(value: Any) -> str:
 
 def short(text: Any) -> str:
     """A text that does not break a page, however long it is."""
-    text = str(text)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return cut(str(text), LONGEST)

@@ -16,23 +16,33 @@ from devnet.report.axes import (
     axis_labels,
     grid,
     linear_axis,
+    nice_ticks,
+    share_end,
     svg,
 )
 from devnet.report.ranking_curves import Area, Curve
 
 TICKS = (0, 0.25, 0.5, 0.75, 1)
+WHOLE_BAND = 0.9  # share of a band that is never cut off
 
 
 def precision_recall_chart(curves: Sequence[Curve]) -> str:
-    """Precision against recall; the n-th method has the n-th colour of the style sheet."""
+    """Precision against recall; the n-th method has the n-th colour of the style sheet.
+
+    Precision ends where the curves do, as it is low everywhere where anomalies are rare. Bands are
+    widest at the first few anomalies, and there may be cut off.
+    """
     labels = ("labelled anomalies found", "share of labelled in alerts")
-    return _chart("Precision and recall", curves, labels, is_roc=False)
+    bands = [np.quantile(curve.high, WHOLE_BAND) for curve in curves]
+    end = share_end([*bands, *(curve.y.max() for curve in curves)])
+    ticks = TICKS if end == 1 else nice_ticks(0, end)
+    return _chart("Precision and recall", curves, labels, ticks, is_roc=False)
 
 
 def roc_chart(curves: Sequence[Curve]) -> str:
     """Recall against false alarms; the diagonal is a ranking by chance."""
     labels = ("unlabelled rows in alerts", "labelled anomalies found")
-    return _chart("Receiver operating characteristic", curves, labels, is_roc=True)
+    return _chart("Receiver operating characteristic", curves, labels, TICKS, is_roc=True)
 
 
 def area_text(area: Area) -> str:
@@ -42,9 +52,16 @@ def area_text(area: Area) -> str:
     return f"{value} ({low} to {high})" if np.isfinite(area.low) else value
 
 
-def _chart(title: str, curves: Sequence[Curve], labels: tuple[str, str], *, is_roc: bool) -> str:
+def _chart(
+    title: str,
+    curves: Sequence[Curve],
+    labels: tuple[str, str],
+    heights: Sequence[float],
+    *,
+    is_roc: bool,
+) -> str:
     x = linear_axis(TICKS, LEFT, WIDTH - RIGHT, TICKS)
-    y = linear_axis(TICKS, HEIGHT - BOTTOM, TOP, TICKS)
+    y = linear_axis(heights, HEIGHT - BOTTOM, TOP, heights)
     parts = [grid(x, y), axis_labels(*labels)]
     if is_roc:
         ends = f"{x.place(0):.1f},{y.place(0):.1f} {x.place(1):.1f},{y.place(1):.1f}"
