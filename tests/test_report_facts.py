@@ -82,7 +82,7 @@ def test_the_threshold_is_the_one_that_alerts_exceed(fit, policy):
     for table in (fit.table, make_table(**CROWDED)):
         facts = fit_facts(fit.model, table)
         found = find_alerts(fit.model, table, policy=policy)
-        assert facts.threshold == found.threshold
+        assert facts.threshold == pytest.approx(found.threshold, rel=1e-12)
     assert np.isfinite(facts.threshold)
     words = check(make_fit_page(facts))
     assert f"A score above {score_text(found.threshold)} is an alert ({policy.in_words()})" in words
@@ -95,7 +95,7 @@ def test_a_budget_makes_as_many_cards_alerts_and_labelled_rows_do_not_use_it_up(
     facts = facts_by(fit, Budget(7))
     scores = [alert.score for alert in facts.alerts]
     assert sum(score > facts.threshold for score in scores) == 7
-    assert facts.threshold == scores[7]
+    assert scores[7] <= facts.threshold < scores[6]
     labelled = {f"P{i}" for i in range(25)}
     assert labelled.isdisjoint(alert.row for alert in facts.alerts)
 
@@ -145,7 +145,7 @@ def test_a_table_in_memory_is_called_the_table(ensemble, tmp_path):
     assert "What stands out in the table" in check(make_fit_page(facts))
     path = tmp_path / "payments.csv"
     pyarrow.csv.write_csv(pa.table(ensemble.table), path)
-    assert fit_facts(ensemble.model, path).table == str(path)
+    assert fit_facts(ensemble.model, path).table == path.name
 
 
 def test_rows_are_counted_while_they_are_scored(ensemble):

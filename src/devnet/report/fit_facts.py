@@ -1,6 +1,7 @@
 """What a page says about a fit: a model of tables and the table that it learned from."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -
     on all of its rows.
     """
     source, _ = model.open(table)
-    threshold = model.threshold(source, known=False, on_rows=on_rows)
+    score, n_equal = model.threshold(source, known=False, on_rows=on_rows)
     found = find_alerts(model, table, policy=ANY_HIGH_ROW, n_shown=N_ALERTS, on_rows=on_rows)
     facts = describe_model(model)
     unseen = model.calibration_.labelled
@@ -33,7 +34,7 @@ def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -
     nominal = partial(_nominal, model)
     warning = model.policy_warning(model.policy)
     return FitFacts(
-        table=source.name,
+        table=Path(source.name).name,
         method=model.method,
         summary=_summary(facts),
         n_rows=model.n_rows_,
@@ -42,7 +43,7 @@ def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -
         labelled=model.explainer_.labelled_scores() if unseen is None else unseen,
         labelled_unseen=unseen is not None,
         nominal=nominal if model.nominal_p_value(np.zeros(1)) is not None else None,
-        threshold=threshold,
+        threshold=np.nextafter(score, -np.inf) if n_equal else score,  # rows above it are alerts
         policy=model.policy.in_words(),
         columns=model.encoder_.describe(),
         importance=column_importance(model),
