@@ -25,13 +25,15 @@ from devnet.names import known
 from devnet.own_estimator import import_estimator
 from devnet.parameters import check_parameters
 
+RECOMMENDED = "deviation ensemble"  # for tables
+
 METHODS: dict[str, type[FewLabelDetector]] = {  # as tables call and order them
     "DevNet": DevNet,
     "REPEN": REPEN,
     "DSVDD": DeepSVDD,
     "FSNet": FSNet,
     "iForest": IForest,
-    "deviation ensemble": DeviationEnsemble,
+    RECOMMENDED: DeviationEnsemble,
     "PU trees": PUBaggedTrees,
     "logistic regression": BalancedLogistic,
     "gradient boosting": GradientBoosting,

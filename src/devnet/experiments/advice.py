@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from devnet.tables.table_model import RECOMMENDED
+from devnet.methods import RECOMMENDED
 
 LEVEL = 0.95  # of intervals
 NO_LEAD = 0.0005  # of AUC-PR, which would be written as 0.000

@@ -7,8 +7,7 @@ import numpy as np
 from devnet.experiments.cells import TOLERANCE, Cells, differing_cells, published
 from devnet.experiments.statistics import summarise, wilcoxon
 from devnet.experiments.table import Cell, Table, plus_minus
-
-RECOMMENDED = "deviation ensemble"  # the method that is tested against all others
+from devnet.methods import RECOMMENDED
 
 
 def comparison_table(cells: Cells, metric: str) -> Table:

@@ -7,13 +7,13 @@ import numpy as np
 
 from devnet.experiments.advice import Evaluated, Interval, half_width
 from devnet.experiments.comparison import N_FOLDS, RECALLS, Comparison
+from devnet.methods import RECOMMENDED
 from devnet.model_file import package_versions
 from devnet.report.axes import Axis, linear_axis, share_end
 from devnet.report.number_text import in_digits, short
 from devnet.report.page import render
 from devnet.report.ranking_chart import precision_recall_chart
 from devnet.report.ranking_curves import Area, Curve
-from devnet.tables.table_model import RECOMMENDED
 
 MOST_CURVES = 5  # more cannot be told apart
 ALWAYS_DRAWN = ("DevNet", RECOMMENDED)

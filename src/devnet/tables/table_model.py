@@ -12,7 +12,7 @@ from devnet import model_file
 from devnet.alert_policies import Alarm, AlertPolicy, FalseAlarmRate, Threshold
 from devnet.calibration import Calibration, calibrate, nominal_p_value, prior_quantile
 from devnet.detector import FewLabelDetector
-from devnet.methods import METHODS
+from devnet.methods import METHODS, RECOMMENDED
 from devnet.names import known
 from devnet.seeds import as_generator, draw_seed
 from devnet.tables.chosen_rows import choose_id_column, row_ids, take_rows
@@ -25,7 +25,6 @@ from devnet.tables.sources import open_table
 from devnet.tables.table_file import from_file, to_file
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
-RECOMMENDED = "deviation ensemble"
 DEFAULT_POLICY = FalseAlarmRate(0.01)
 
 
