@@ -8,7 +8,7 @@ from test_results import record
 
 from devnet.datasets.catalogue import DATASETS
 from devnet.experiments.cells import Cells, differing_cells
-from devnet.experiments.comparison_table import RECOMMENDED
+from devnet.methods import RECOMMENDED
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import Experiment
 from devnet.experiments.published import TABLE_1, TABLE_2
