@@ -157,7 +157,7 @@ class TableModel:
 
     def open(self, table: Any) -> tuple[Source, list[str]]:
         """A table to score, looked at, and what is odd about its columns in words."""
-        source = open_table(table, types=self.encoder_.csv_types())
+        source = open_table(table, types=self.encoder_.csv_types(), inferred=[self.label_])
         return source, self.encoder_.check(source.schema, source.name, source.inferred)
 
     def scored_batches(
