@@ -237,8 +237,8 @@ class CsvSource(Source):
                 "value, or leave it empty if it is not known."
             )
         return TableError(
-            f"{self.name} holds {place_of}, which is read as {kind}. Correct the value, read the column as text "
-            f"with --categorical {quote(column)}, or leave it out with --ignore "
+            f"{self.name} holds {place_of}, which is read as {kind}. Correct the value, read the "
+            f"column as text with --categorical {quote(column)}, or leave it out with --ignore "
             f"{quote(column)}."
         )
 
