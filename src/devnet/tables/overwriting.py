@@ -38,8 +38,8 @@ def _refuse(target: Path, table: Any) -> None:
         raise TableError(f"the output {target} is {what}; give another name.")
     if inputs and _would_be_read(target, name):
         raise TableError(
-            f"the output {target} would be part of the table {name} when that is read again; write "
-            "it to another folder."
+            f"the output {target} would be part of the table {name} when that is read again; give "
+            "it another name or folder."
         )
 
 
