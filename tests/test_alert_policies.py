@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from devnet import DeviationEnsemble, DevNet, ModelFileError
+from devnet.alarm import Alarm
 from devnet.alert_policies import (
     POLICIES,
-    Alarm,
     Budget,
     Confidence,
     ExpectedCost,

@@ -226,3 +226,40 @@ def test_numbers_are_read_exactly(tmp_path_factory, values):
     (found,) = open_table(path).batches()
     np.testing.assert_array_equal(found["a"], [a for a, _ in values])
     np.testing.assert_array_equal(found["b"], [b for _, b in values])
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("99999999999999", "double"),
+        ("100000000000000", "int64"),
+        (str(2**63 - 1), "int64"),
+        (str(10**19), "string"),
+        ("-" + "9" * 30, "string"),
+        ("1e30", "double"),
+        ("1" + "0" * 30 + ".5", "double"),
+    ],
+)
+def test_whole_numbers_of_many_digits_are_not_rounded(value, kind, write):
+    write("a,b\n" + lines(f"{value},1"))
+    source = open_table("t.csv")
+    assert str(source.schema.field("a").type) == kind
+    if kind != "double":
+        assert str(read()["a"][-1]) == value
+
+
+def test_only_columns_that_are_named_are_inferred_where_a_model_says_types(write):
+    write("a,b,c\n" + lines("1,2,3") + "x,2,3\n")
+    source = open_table("t.csv", types={"b": pa.float64()}, inferred=["c"])
+    assert [str(kind) for kind in source.schema.types] == ["string", "double", "double"]
+    assert read(["a"], types={}, inferred=[])["a"][-1] == "x"
+
+
+def test_values_as_written_come_in_the_batches_of_the_table(write):
+    write("a,b\n" + lines("01,2024-03-03\nNA,\n 1.50,?") + f'"","{"y" * 3000}"\n')
+    source = open_table("t.csv", types={"a": pa.float64(), "b": pa.string()})
+    typed, written = list(source.batches()), list(source.as_written().batches())
+    assert [len(batch) for batch in typed] == [len(batch) for batch in written]
+    found = pa.Table.from_batches(written).to_pydict()
+    assert found["a"] == ["01", "NA", " 1.50"] * 400 + [""]
+    assert found["b"] == ["2024-03-03", None, "?"] * 400 + ["y" * 3000]

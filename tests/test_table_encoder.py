@@ -120,7 +120,7 @@ def test_the_same_number_is_the_same_category_in_any_type(values):
     encoder = learned({"code": pa.array([2, 1, 1, 2, 1])}, categorical=["code"])
     matrix = encoder.encode(pa.table({"code": values}))
     assert matrix.tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]]
-    assert encoder.csv_types() == {"code": pa.float64()}
+    assert encoder.csv_types() == {"code": pa.string()}
 
 
 def test_many_values_are_hashed_and_the_most_frequent_keep_their_columns():
@@ -206,8 +206,6 @@ def test_millions_of_columns_are_never_listed():
     assert len(str(encoder.to_header())) < 1000
     assert encoder.names[1_300_000] == "f[1300000]"
     assert encoder.names[-1] == "x"
-    sums = encoder.sum_by_column(matrix)
-    assert (sums != matrix).nnz == 0
 
 
 def test_negative_and_huge_indices_are_refused():
@@ -217,14 +215,10 @@ def test_negative_and_huge_indices_are_refused():
         learned({"f": vectors([(2_000_000_000, 1.0)])})
 
 
-def test_contributions_are_summed_up_to_input_columns():
+def test_columns_of_the_matrix_have_an_owner():
     table = as_table({"a": [1.0, None, 3.0], "c": ["x", "y", "x"], "b": [True, False, True]})
     encoder = learned(table)
     assert encoder.owner.tolist() == [0, 0, 1, 1, 2]
-    given = np.arange(10.0).reshape(2, 5)
-    expected = [[1, 5, 4], [11, 15, 9]]
-    np.testing.assert_array_equal(encoder.sum_by_column(given), expected)
-    np.testing.assert_array_equal(encoder.sum_by_column(sp.csr_array(given)).toarray(), expected)
 
 
 def test_the_smaller_of_dense_and_sparse_is_chosen():
@@ -267,7 +261,7 @@ def test_a_csv_read_as_the_encoder_says_encodes_as_the_table_did():
     written = pa.BufferOutputStream()
     utc = table.set_column(5, "local", table["local"].cast(pa.timestamp("s", "UTC")))
     csv.write_csv(utc, written)
-    options = csv.ConvertOptions(column_types=encoder.csv_types())
+    options = csv.ConvertOptions(column_types=encoder.csv_types(), strings_can_be_null=True)
     again = csv.read_csv(pa.BufferReader(written.getvalue()), convert_options=options)
     found, expected = encoder.encode(again), encoder.encode(table)
     np.testing.assert_array_equal(sp.csr_array(found).toarray(), sp.csr_array(expected).toarray())

@@ -132,8 +132,6 @@ def test_any_table_becomes_a_finite_matrix_or_a_sentence(given_tables):
             np.testing.assert_array_equal(dense(encoder.encode(one))[0], matrix[place])
         for row in rows.select(encoder.read_columns()).slice(0, 2).to_pylist():
             assert all(encoder.phrase(row, name) for name in encoder.names)
-        sums = dense(encoder.sum_by_column(encoder.encode(rows)))
-        np.testing.assert_allclose(sums.sum(axis=1), matrix.sum(axis=1), rtol=1e-4, atol=1e-2)
     assert encoder.check(other.schema, "other") == []
 
 

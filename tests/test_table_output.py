@@ -182,3 +182,17 @@ def test_a_disk_that_is_full_at_the_very_end_gets_a_sentence(tmp_path, monkeypat
     with pytest.raises(OSError, match=r"t\.csv cannot be written: No space left on device; free"):
         write_batches(tmp_path / "t.csv", [make_batch()])
     assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+def test_codes_of_several_dictionaries_are_written_as_values(suffix, tmp_path):
+    path = tmp_path / f"t{suffix}"
+    batches = [
+        pa.record_batch({"c": pa.array(texts).dictionary_encode(), "n": [1, 2, 3]})
+        for texts in (["a", "b", None], ["c", "a", "c"])
+    ]
+    with open_output(path, batches[0].schema) as write:
+        for batch in batches:
+            write(batch)
+    found = pa.Table.from_batches(open_table(path).batches())["c"]
+    assert found.to_pylist() == ["a", "b", None, "c", "a", "c"]

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from devnet.tables.reservoir import Reservoir, smallest
+from devnet.tables.reservoir import Reservoir, row_bytes, smallest
 
 
 def stream(reservoir, n_rows, batch_rows, seed=0):
@@ -59,3 +59,34 @@ def test_samples_of_parts_become_one_of_the_whole():
             reservoir.add(batch, np.array([number]), keys[[number]])
     merged = smallest([part.sample() for part in parts], 50)
     assert merged.number.tolist() == whole.sample().number.tolist()
+
+
+def long_rows(reservoir, batch_rows):
+    """Shows 1,000 rows of 0 to 99 bytes."""
+    keys = np.random.default_rng(2).random(1000)
+    texts = ["x" * (i * 7 % 100) for i in range(1000)]
+    for start in range(0, 1000, batch_rows):
+        number = np.arange(start, min(start + batch_rows, 1000))
+        batch = pa.RecordBatch.from_pydict({"text": [texts[i] for i in number]})
+        reservoir.add(batch, number, keys[number])
+    return reservoir.sample()
+
+
+@pytest.mark.parametrize("batch_rows", [1, 17, 1000])
+def test_long_rows_are_kept_up_to_a_bound_whatever_the_batches(batch_rows):
+    sample = long_rows(Reservoir(500, 2000), batch_rows)
+    assert 1900 < row_bytes(sample.rows).sum() <= 2000
+    assert sample.number.tolist() == long_rows(Reservoir(500, 2000), 100).number.tolist()
+    everything = long_rows(Reservoir(1000), 100)
+    assert sample.number.tolist() == smallest([everything], len(sample.key)).number.tolist()
+
+
+def test_two_rows_are_kept_however_long_they_are():
+    assert len(long_rows(Reservoir(500, 1), 10).key) == 2
+
+
+def test_bytes_of_rows_follow_their_values():
+    pairs = pa.array([[1, 2, 3], [], None], pa.list_(pa.int32()))
+    codes = pa.array(["a", "b", "a"]).dictionary_encode()
+    table = pa.table({"n": [1.0, 2.0, 3.0], "t": ["abc", None, "ä"], "p": pairs, "c": codes})
+    assert row_bytes(table).tolist() == [8 + 3 + 12 + 4, 8 + 4, 8 + 2 + 4]

@@ -8,12 +8,12 @@ from test_results import record
 
 from devnet.datasets.catalogue import DATASETS
 from devnet.experiments.cells import Cells, differing_cells
-from devnet.methods import RECOMMENDED
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import Experiment
 from devnet.experiments.published import TABLE_1, TABLE_2
 from devnet.experiments.statistics import summarise
 from devnet.experiments.tables import tables
+from devnet.methods import RECOMMENDED
 
 SETTINGS = {"n_labelled": 30}
 

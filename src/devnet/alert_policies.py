@@ -8,39 +8,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import ceil, floor, log10
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
+from devnet.alarm import Threshold
 from devnet.calibration import Calibration, Quantile, refuse_nan
 from devnet.conformal_ranks import ConformalRanks
 from devnet.ensemble.hidden_anomalies import MIN_LABELLED
 from devnet.model_file import ModelFileError
 from devnet.parameters import Constraint, check_parameters, number, whole_number
-
-
-class Threshold(NamedTuple):
-    """The score above which rows are alerts, and how many that are just as high are alerts too."""
-
-    score: float  # infinite where no row is an alert
-    n_equal: int = 0  # the first ones of the table
-
-
-class Alarm:
-    """Tells which rows of a table are alerts, batch by batch, in the order of the rows."""
-
-    def __init__(self, threshold: Threshold) -> None:
-        self._threshold = threshold.score
-        self._n_equal = threshold.n_equal
-
-    def __call__(self, scores: np.ndarray) -> np.ndarray:
-        """Whether each row of the next batch is an alert."""
-        is_alert: np.ndarray = scores > self._threshold
-        if self._n_equal:
-            equal = np.flatnonzero(scores == self._threshold)[: self._n_equal]
-            is_alert[equal] = True
-            self._n_equal -= len(equal)
-        return is_alert
 
 
 class AlertPolicy(ABC):
@@ -87,7 +64,8 @@ class FalseAlarmRate(AlertPolicy):
     --------
     >>> import numpy as np
     >>> from devnet.alert_policies import FalseAlarmRate
-    >>> from devnet.calibration import Calibration
+    >>> from devnet.alarm import Threshold
+    from devnet.calibration import Calibration
     >>> calibration = Calibration(np.arange(99.0), np.ones(99), None, None)
     >>> FalseAlarmRate(0.05).threshold(calibration).score
     94.0

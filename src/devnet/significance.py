@@ -1,15 +1,14 @@
 """What a score means: nominal and calibrated p-values, and which scores are alerts."""
 
+from devnet.alarm import Alarm, Threshold
 from devnet.alert_policies import (
     POLICIES,
-    Alarm,
     AlertPolicy,
     Budget,
     Confidence,
     ExpectedCost,
     FalseAlarmRate,
     FalseDiscoveryRate,
-    Threshold,
 )
 from devnet.calibration import (
     Calibration,

@@ -19,11 +19,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Whatever goes wrong, an earlier file of the name is left as it was, and nothing half-written
     stays. Only a process that is killed leaves its temporary file, whose name starts with a dot.
+    A symbolic link stays: the file that it leads to is written.
     """
     check_target(path)
+    target = _led_to(path)
     try:
         handle, name = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
+            prefix=f".{target.name}.", suffix=path.suffix, dir=target.parent
         )
     except OSError as error:
         raise type(error)(
@@ -36,7 +38,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -44,9 +46,16 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 def check_target(path: Path) -> None:
     """Refuse a name that nothing can be written to, before work is done for it."""
-    folder = path.parent
+    folder = _led_to(path).parent if path.is_symlink() else path.parent
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
+    if path.is_symlink() and _led_to(path).is_symlink():
+        raise FileNotFoundError(f"{path} is a link that leads to itself; give another name.")
+    if path.exists() and not path.is_file():
+        raise OSError(
+            f"{path} is a pipe or device, where a file cannot appear whole; give the name of a "
+            "file."
+        )
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file, so {path.name} cannot be saved in it.")
     if not folder.exists():
@@ -59,6 +68,11 @@ def check_target(path: Path) -> None:
             f"the folder {folder} is not writable, so {path.name} cannot be saved there; give "
             "another one."
         )
+
+
+def _led_to(path: Path) -> Path:
+    """The file itself, where the path is a symbolic link to it."""
+    return Path(os.path.realpath(path))
 
 
 def _umask() -> int:

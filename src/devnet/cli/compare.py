@@ -61,8 +61,10 @@ def compare(
     devnet compare payments.parquet --label fraud --method DevNet --method 'PU trees'
     """
     from devnet.experiments.comparison import compare_methods
+    from devnet.tables.overwriting import refuse_overwriting
     from devnet.whole_file import check_target
 
+    refuse_overwriting(table, report)
     if report is not None:
         check_target(report)
     names = [training.id_column] if training.id_column else []

@@ -63,10 +63,12 @@ def fit(
     """
     from devnet.tables import TableModel
     from devnet.tables.description import describe_model
+    from devnet.tables.overwriting import refuse_overwriting
     from devnet.tables.table_model import DEFAULT_POLICY
     from devnet.whole_file import check_target
 
     start = time.perf_counter()
+    refuse_overwriting(table, output, report)
     for path in filter(None, (output, report)):
         check_target(path)
     model = TableModel(

@@ -21,7 +21,7 @@ class ArrowSource(Source):
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
-        self._path = path
+        self._path, self.paths = path, (path,)
         with reading(name):
             self._has_index = first_bytes(path).startswith(FILE_MAGIC)
             with pa.OSFile(str(path)) as file, self._reader(file, None) as reader:

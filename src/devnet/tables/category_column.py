@@ -13,7 +13,6 @@ from devnet.model_file import field
 from devnet.tables.column_encoding import (
     ColumnEncoding,
     Entry,
-    csv_type_of,
     is_count,
     is_empty,
     is_text,
@@ -21,7 +20,15 @@ from devnet.tables.column_encoding import (
     read_shared,
     read_source,
 )
-from devnet.tables.text_values import MAX_TEXT, MAX_VALUES, buckets, text_values
+from devnet.tables.column_kind import SINGULAR, in_zone, kind_of
+from devnet.tables.text_values import (
+    MAX_TEXT,
+    MAX_VALUES,
+    TextValues,
+    buckets,
+    rewritten,
+    text_values,
+)
 from devnet.tables.wording import cut, missing_text, share_text, shown
 
 MAX_CATEGORIES = 50
@@ -53,6 +60,7 @@ class CategoryColumn(ColumnEncoding):
     n_rows: int
     source: str  # kind of the values before they became text
     zone: str
+    is_forced: bool = False  # by the caller's word, so that values of any kind are categories
 
     @property
     def width(self) -> int:
@@ -62,12 +70,13 @@ class CategoryColumn(ColumnEncoding):
     @property
     def accepts(self) -> frozenset[str]:
         """Kinds of values that can be encoded."""
-        return frozenset(["text", "empty", self.source])
+        kinds = SINGULAR if self.is_forced else ("text", self.source)
+        return frozenset([*kinds, "empty"])
 
     @property
     def csv_type(self) -> pa.DataType:
         """As what to read the column of a CSV file."""
-        return csv_type_of(self.source, self.zone)
+        return pa.string()
 
     @cached_property
     def _own(self) -> pa.Array:
@@ -82,16 +91,26 @@ class CategoryColumn(ColumnEncoding):
         missing = self.width - 1 if self.missing else self.n_own
         if is_empty(values):
             return [Entry(missing, np.ones(len(values), dtype=np.float32))]
-        texts, index = text_values(values)
+        texts, index = self._texts(values)
         place = pc.index_in(texts, value_set=self._own, skip_nulls=True)
         columns = pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         is_other = columns < 0
         columns[is_other] = self.n_own + buckets(texts.filter(pa.array(is_other)), self.n_buckets)
         return [Entry(np.append(columns, missing)[index], 1.0)]
 
+    def _texts(self, values: pa.Array) -> TextValues:
+        """The values as they are called in training, whether a file has text or types."""
+        kind = kind_of(values.type)
+        if kind.zone:
+            values = in_zone(values, self.zone)
+        found = text_values(values)
+        if kind.name != "text" or self.source == "text":
+            return found
+        return TextValues(rewritten(found.texts, self.source, self.zone), found.place)
+
     def phrase(self, value: pa.Array) -> str:
         """How frequent the value was in training."""
-        texts, index = (None, [-1]) if is_empty(value) else text_values(value)
+        texts, index = (None, [-1]) if is_empty(value) else self._texts(value)
         if texts is None or index[0] < 0:
             return missing_text(self.name, self.missing)
         text = texts[int(index[0])].as_py()
@@ -130,6 +149,9 @@ class CategoryColumn(ColumnEncoding):
             n_values=read_count(header, "n_values", len(values)) if is_known else None,
             n_rows=n_rows,
             **read_source(header),
+            is_forced=field(
+                {"is_forced": False, **header}, "is_forced", lambda value: isinstance(value, bool)
+            ),
         )
 
 

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from devnet.tables.column_learning import UNIQUE
 from devnet.tables.sources import Source
 from devnet.tables.table_error import TableError
-
-IDENTIFIER = "identifier: every value occurs once"  # why the encoder leaves out such a column
 
 
 def take_rows(source: Source, numbers: Sequence[int], columns: Sequence[str]) -> pa.Table:
@@ -36,7 +35,7 @@ def take_rows(source: Source, numbers: Sequence[int], columns: Sequence[str]) ->
 
 def choose_id_column(left_out: dict[str, str]) -> str | None:
     """The first column that was left out because its values all differ."""
-    return next((name for name, why in left_out.items() if why == IDENTIFIER), None)
+    return next((name for name, why in left_out.items() if why == UNIQUE), None)
 
 
 def row_ids(

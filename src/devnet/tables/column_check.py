@@ -9,6 +9,7 @@ from devnet.names import known
 from devnet.tables.category_column import CategoryColumn
 from devnet.tables.column_encoding import ColumnEncoding
 from devnet.tables.column_kind import kind_of
+from devnet.tables.date_column import DateColumn
 from devnet.tables.table_error import TableError
 from devnet.tables.wording import cut, is_number
 
@@ -39,7 +40,7 @@ def check_column(
     kind = kind_of(schema.field(place).type)
     if kind.name not in column.accepts or _is_swapped(column, schema, inferred):
         kind = kind if inferred is None else kind_of(inferred.field(column.name).type)
-        learned = next(WORDS[one] for one in _by_preference(column.accepts))
+        learned = WORDS[_learned_from(column)]
         raise TableError(
             f"the column {column.name!r} of {table} has {WORDS.get(kind.name, kind.reason)}, where "
             f"the model learned {learned}. Convert it to {learned}, or learn a model without it: "
@@ -49,15 +50,38 @@ def check_column(
 
 def _is_swapped(column: ColumnEncoding, schema: pa.Schema, inferred: pa.Schema | None) -> bool:
     """Whether text has been read that is all numbers, where no learned text is one."""
-    if inferred is None or not isinstance(column, CategoryColumn) or column.source != "text":
+    if inferred is None or not isinstance(column, CategoryColumn) or column.is_forced:
+        return False
+    if column.source != "text":
         return False
     looks_like = kind_of(inferred.field(column.name).type).name
     return looks_like == "number" and not any(is_number(text) for text, _ in column.values)
 
 
-def _by_preference(kinds: frozenset[str]) -> list[str]:
-    """What a column was learned from rather than what it also accepts."""
-    return sorted(kinds - {"empty"}, key=lambda kind: kind == "text")
+def _learned_from(column: ColumnEncoding) -> str:
+    """The kind of values that a column was learned from, rather than what it also accepts."""
+    if isinstance(column, CategoryColumn):
+        return column.source
+    return next(kind for kind in sorted(column.accepts) if kind != "empty")
+
+
+def other_zones(columns: Sequence[ColumnEncoding], schema: pa.Schema) -> list[str]:
+    """Notes about times with a zone where the model learned some without, and the reverse."""
+    notes = []
+    for column in columns:
+        kind = kind_of(schema.field(column.name).type)
+        if not isinstance(column, DateColumn) or kind.name != "date":
+            continue
+        if bool(kind.zone) != bool(column.zone):
+            here, there = (
+                f"of the zone {zone}" if zone else "without a zone"
+                for zone in (kind.zone, column.zone)
+            )
+            notes.append(
+                f"the times of {cut(column.name)!r} are {here}, the model learned times {there}; "
+                "their clock is taken as it is"
+            )
+    return notes
 
 
 def unknown_columns(schema: pa.Schema, names: Collection[str | None]) -> list[str]:

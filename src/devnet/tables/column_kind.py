@@ -116,6 +116,15 @@ def is_missing(values: pa.Array) -> np.ndarray:
     return missing
 
 
+def in_zone(values: pa.Array, zone: str) -> pa.Array:
+    """Times that have a zone on the clock of another one; others as they are."""
+    values = plain(values)
+    own = getattr(values.type, "tz", None)
+    if not zone or not own or own == zone:
+        return values
+    return values.cast(pa.timestamp(values.type.unit, zone))
+
+
 def wall_clock(values: pa.Array) -> np.ndarray:
     """Dates and times as microseconds since 1970 (or midnight) on the clock of their zone.
 

@@ -24,9 +24,10 @@ from devnet.tables.date_column import LONG, PARTS, YEAR, DateColumn, encoded_par
 from devnet.tables.number_column import NumberColumn, quantiles_of
 from devnet.tables.sparse_column import MAX_COLUMNS, SparseColumn
 from devnet.tables.table_error import TableError
-from devnet.tables.text_values import text_values
+from devnet.tables.text_values import MAX_TEXT, rewritten, stands_for, text_values
 from devnet.tables.wording import cut, number_text
 
+UNIQUE = "identifier: every value occurs once"  # why a column is left out that names rows
 MIN_IDENTIFIERS = 50  # values that are looked at before they are called identifiers
 DISTINCT = 0.95  # share of different texts from which a text says nothing about other rows
 IDENTIFIER = re.compile(
@@ -73,7 +74,7 @@ def _learn_number(column: RawColumn, summary: NumberSummary) -> ColumnEncoding |
     low, high, mean = summary.low, summary.high, summary.sum.mean()
     sample = numbers(column.sample)
     if not summary.n_missing and is_identifier(column.name, column.sample, sample):
-        return "identifier: every value occurs once"
+        return UNIQUE
     if names_others(column.name, sample):
         return f"identifier by its name; take it with --categorical {shlex.quote(column.name)}"
     if low == high and not summary.n_missing:
@@ -119,19 +120,23 @@ def _learn_category(column: RawColumn, summary: CategorySummary) -> ColumnEncodi
     sample = text_values(column.sample)
     counts = summary.counts
     if counts is not None and len(counts) == 1 and not summary.n_missing:
-        return f"constant: always {cut(next(iter(counts)))!r}"
+        return _always(next(iter(counts)))
     in_sample = sample.counts()
     n_known, n_distinct = int(in_sample.sum()), int((in_sample > 0).sum())
     is_unique = n_known > MIN_IDENTIFIERS and n_distinct >= DISTINCT * n_known
     if is_unique and not column.is_forced:
-        share = "every" if n_distinct == n_known else "nearly every"
-        what = "text" if _has_spaces(sample.texts) else "identifier"
-        return f"{what}: {share} value occurs once"
+        why = UNIQUE if n_distinct == n_known else UNIQUE.replace("every", "nearly every")
+        return why.replace("identifier", "text") if _has_spaces(sample.texts) else why
     n_values = None if counts is None else len(counts)
     n_rows = column.n_rows
     if counts is None:
         n_rows = len(column.sample)
         counts = _counts_by_text(sample.texts, in_sample)
+    source = column.kind.name
+    if column.is_forced and source == "text":
+        source = stands_for(sample.texts if n_values is None else pa.array(list(counts)))
+        counts = _called(counts, source)
+        n_values = n_values and len(counts)
     values, n_own = choose(counts, n_rows)
     return CategoryColumn(
         column.name,
@@ -141,9 +146,25 @@ def _learn_category(column: RawColumn, summary: CategorySummary) -> ColumnEncodi
         n_buckets=1 if n_values is not None and n_values <= MAX_CATEGORIES else HASH_BUCKETS,
         n_values=n_values,
         n_rows=max(n_rows, 1),
-        source=column.kind.name,
+        source=source,
         zone=column.kind.zone,
+        is_forced=column.is_forced,
     )
+
+
+def _always(text: str) -> str:
+    if len(text) == MAX_TEXT:
+        return f"text: the first {MAX_TEXT} characters are always the same"
+    return f"constant: always {cut(text)!r}"
+
+
+def _called(counts: dict[str, int], kind: str) -> dict[str, int]:
+    """Counts by what texts are called that stand for values of a kind."""
+    names = rewritten(pa.array(list(counts), pa.large_string()), kind).to_pylist()
+    found: dict[str, int] = {}
+    for name, count in zip(names, counts.values(), strict=True):
+        found[name] = found.get(name, 0) + count
+    return found
 
 
 def _has_spaces(texts: pa.Array) -> bool:

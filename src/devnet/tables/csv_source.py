@@ -1,17 +1,27 @@
 """Text tables: CSV in blocks, typed by the first one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from copy import copy
 from pathlib import Path
 from shlex import quote
 from typing import Any, final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv
 
 from devnet.tables.byte_stream import open_bytes
 from devnet.tables.csv_head import delimiter_of, line_of, not_utf8
+from devnet.tables.csv_types import (
+    DIGITS,
+    MOSTLY,
+    has_decimal_commas,
+    in_its_zone,
+    in_words,
+    may_be_rounded,
+    roomy,
+    share_of,
+)
 from devnet.tables.plain_columns import check_names
 from devnet.tables.read_ahead import read_ahead
 from devnet.tables.source import Batches, Source, reading
@@ -20,10 +30,6 @@ from devnet.tables.table_error import TableError
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
 DATES = [csv.ISO8601, "%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"]
 BLOCK_SIZES = (1 << 22, 1 << 26, 1 << 30)  # bytes; the next where a row is longer
-NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
-DECIMAL_COMMA = r"^-?\d+,\d+$"
-MOSTLY = 0.8  # of the texts are numbers: then the others are mistakes
-EXACT = 2**53  # up to which float64 holds every integer
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.*)", re.S
 )
@@ -38,39 +44,78 @@ class CsvSource(Source):
     """A text table with a header.
 
     Types are inferred from the first block. Integers are read as float64, as a decimal may come
-    later; those beyond 2**53 are identifiers and stay int64, so that none of them is rounded. So
-    is text that is mostly numbers: the value that is none is a mistake. Times may have fractions
-    of a second later. A column that is all missing is read as text. Where semicolons separate the
-    columns, numbers may have decimal commas.
+    later; those of 15 digits and more are identifiers and stay int64, or text where they are too
+    long, so that none of them is rounded. So is text that is mostly numbers: the value that is
+    none is a mistake. Times may have fractions of a second later. A column that is all missing is
+    read as text. Where semicolons separate the columns, numbers may have decimal commas.
 
     Parameters
     ----------
     path : Path
     name : str
     types : mapping of column names to Arrow types
-        Columns that are not inferred.
+        Columns that are not inferred. Dates have a zone if it is in the file, whatever is said
+        here.
+    inferred : collection of str, optional
+        Columns that are inferred where others are text; all without a type if not given.
     """
 
-    def __init__(self, path: Path, name: str, types: Mapping[str, pa.DataType]) -> None:
-        self.name, self.n_rows = name, None
+    def __init__(
+        self,
+        path: Path,
+        name: str,
+        types: Mapping[str, pa.DataType],
+        inferred: Collection[str] | None = None,
+    ) -> None:
+        self.name, self.n_rows, self.paths = name, None, (path,)
         self._path, self._decimal_point = path, "."
+        self._is_learned = inferred is not None  # by a model, which says the types
+        self._missing = MISSING
         with reading(name):
             with open_bytes(path) as stream:
                 head = stream.read(BLOCK_SIZES[0])
                 self._whole = None if stream.read(1) else head
             self._delimiter = delimiter_of(head, name)
             found, first = self._inferred()
-            if self._delimiter == ";" and _has_decimal_commas(first):
+            if self._delimiter == ";" and has_decimal_commas(first):
                 self._decimal_point = ","
                 found, first = self._inferred()
-            self.inferred = found
+            self.inferred = self.schema = found
             self.schema = pa.schema(
-                (field.name, types.get(field.name) or _roomy(field.type, first, place))
-                for place, field in enumerate(found)
+                (field.name, self._type(field, first, types, inferred)) for field in found
             )
             other = [field.name for field in found if pa.types.is_binary(field.type)]
             if other:
                 next(self._pieces(other), None)  # says that it is no UTF-8
+
+    def as_written(self) -> "CsvSource":
+        """The same rows, every value as the text that it is in the file."""
+        written = copy(self)
+        written.schema = pa.schema([(name, pa.string()) for name in self.schema.names])
+        written._missing = [""]
+        return written
+
+    def _type(
+        self,
+        field: pa.Field,
+        first: pa.RecordBatch | None,
+        types: Mapping[str, pa.DataType],
+        inferred: Collection[str] | None,
+    ) -> pa.DataType:
+        """As what to read a column that looks like this in the first block."""
+        if field.name in types:
+            return in_its_zone(types[field.name], field.type)
+        if inferred is not None and field.name not in inferred:
+            return pa.string()
+        column = None if first is None else first.column(field.name)
+        if column is not None and may_be_rounded(column) and self._are_digits(field.name):
+            return pa.string()
+        return roomy(field.type, column)
+
+    def _are_digits(self, name: str) -> bool:
+        """Whether numbers of the first block have no fraction and no exponent."""
+        texts = next(self.as_written()._pieces([name])).column(name)
+        return share_of(texts, DIGITS) >= MOSTLY
 
     def _inferred(self) -> tuple[pa.Schema, pa.RecordBatch | None]:
         """What the first block looks like, and its rows."""
@@ -99,8 +144,9 @@ class CsvSource(Source):
             convert_options=csv.ConvertOptions(
                 column_types=types,
                 include_columns=list(types) or None,
-                null_values=MISSING,
+                null_values=self._missing,
                 strings_can_be_null=True,
+                quoted_strings_can_be_null=self._missing is MISSING,
                 timestamp_parsers=DATES,
                 decimal_point=self._decimal_point,
             ),
@@ -183,10 +229,16 @@ class CsvSource(Source):
         if "invalid UTF8" in what:
             return not_utf8(self.name, f"in the column {column!r}, {self._line(row)}")
         kind, _, value = what.partition(": invalid value ")
+        place_of = f"{value[:80] or 'a value'} in {self._line(row)} of the column {column!r}"
+        if self._is_learned:
+            learned = in_words(self.schema.field(column).type)
+            return TableError(
+                f"{self.name} holds {place_of}, where the model learned {learned}. Correct the "
+                "value, or leave it empty if it is not known."
+            )
         return TableError(
-            f"{self.name} holds {value[:80] or 'a value'} in {self._line(row)} of the column "
-            f"{column!r}, which is read as {kind}. Correct the value, read the column as text "
-            f"with --categorical {quote(column)}, or leave it out with --ignore "
+            f"{self.name} holds {place_of}, which is read as {kind}. Correct the value, read the "
+            f"column as text with --categorical {quote(column)}, or leave it out with --ignore "
             f"{quote(column)}."
         )
 
@@ -197,30 +249,5 @@ class CsvSource(Source):
             return line_of(stream, int(row))
 
 
-def _has_decimal_commas(first: pa.RecordBatch | None) -> bool:
-    texts = [c for c in first.columns if pa.types.is_string(c.type)] if first is not None else []
-    return any(_share(column, DECIMAL_COMMA) >= MOSTLY for column in texts)
-
-
-def _share(column: pa.Array, pattern: str) -> float:
-    """Share of the known texts that match."""
-    return float(pc.mean(pc.match_substring_regex(column, pattern)).as_py() or 0)
-
-
 def _is_too_long(error: pa.ArrowInvalid) -> bool:
     return any(reason in str(error) for reason in _TOO_LONG)
-
-
-def _roomy(kind: pa.DataType, first: pa.RecordBatch | None, place: int) -> pa.DataType:
-    """The type that also holds what may come after the first block."""
-    if pa.types.is_null(kind) or pa.types.is_binary(kind):
-        return pa.string()
-    if pa.types.is_string(kind):
-        is_number = first is not None and _share(first.column(place), NUMBER) >= MOSTLY
-        return pa.float64() if is_number else kind  # and the value that is none is said
-    if pa.types.is_timestamp(kind) and kind.unit == "s":
-        return pa.timestamp("us", kind.tz)
-    if not pa.types.is_integer(kind) or first is None:
-        return kind if not pa.types.is_integer(kind) else pa.float64()
-    ends = pc.min_max(first.column(place)).as_py()
-    return kind if max(-(ends["min"] or 0), ends["max"] or 0) > EXACT else pa.float64()

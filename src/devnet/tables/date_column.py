@@ -20,7 +20,7 @@ from devnet.tables.column_encoding import (
     read_shared,
     read_source,
 )
-from devnet.tables.column_kind import DAY, is_missing, plain, wall_clock
+from devnet.tables.column_kind import DAY, in_zone, is_missing, plain, wall_clock
 from devnet.tables.number_column import scale
 from devnet.tables.wording import missing_text, shown
 
@@ -37,7 +37,8 @@ class DateColumn(ColumnEncoding):
     """One column for each part that varies in training, and one for missing values.
 
     Parts are the hour of the day with fraction, weekday, day of the month, month, and years since
-    1970 with fraction, all of the clock in the column's zone. Years are used only if the training
+    1970 with fraction, all of the clock in the zone of the training table, whatever zone the same
+    instants have later. Years are used only if the training
     table spans more than three of them.
     """
 
@@ -71,7 +72,7 @@ class DateColumn(ColumnEncoding):
         if is_empty(values):
             missing, found = np.ones(n, dtype=bool), dict.fromkeys(self.parts, np.zeros(n))
         else:
-            values = plain(values)
+            values = in_zone(values, self.zone)
             missing = is_missing(values)
             found = encoded_parts(wall_clock(values), self.parts, self.low, self.high)
         if missing.any():
@@ -84,7 +85,7 @@ class DateColumn(ColumnEncoding):
         """The date and time in words."""
         if is_empty(value) or is_missing(plain(value))[0]:
             return missing_text(self.name, self.missing)
-        day, instant = divmod(int(wall_clock(value)[0]), DAY)
+        day, instant = divmod(int(wall_clock(in_zone(value, self.zone))[0]), DAY)
         clock = f"{instant // (DAY // 24):02d}:{instant // (DAY // 1440) % 60:02d}"
         if self.source == "time":
             return f"{shown(self.name)} {clock}"

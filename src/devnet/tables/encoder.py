@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from devnet.model_file import edited, field
 from devnet.tables.boolean_column import BooleanColumn
 from devnet.tables.category_column import CategoryColumn
-from devnet.tables.column_check import check_column, unknown_columns
+from devnet.tables.column_check import check_column, other_zones, unknown_columns
 from devnet.tables.column_encoding import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.column_kind import kind_of, one_value, plain
 from devnet.tables.column_learning import RawColumn, learn_column, reasons
@@ -159,7 +159,8 @@ class TableEncoder:
         for column in self.columns:
             check_column(column, schema, name, inferred)
         used = {column.name for column in self.columns}
-        return unknown_columns(schema, used | {*self.left_out, self.label})
+        unknown = unknown_columns(schema, used | {*self.left_out, self.label})
+        return [*unknown, *other_zones(self.columns, schema)]
 
     def read_columns(self) -> list[str]:
         """Names of the columns that `encode` needs."""
@@ -169,17 +170,6 @@ class TableEncoder:
         """As what a CSV reader should read each of these columns."""
         types = {column.name: column.csv_type for column in self.columns}
         return {name: found for name, found in types.items() if found is not None}
-
-    def sum_by_column(self, contributions: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
-        """Sums over the matrix columns of each of `names`, (n, n_columns) -> (n, len(names))."""
-        if sp.issparse(contributions):
-            given = sp.csr_array(contributions)
-            parts = (given.data.copy(), self.owner[given.indices], given.indptr.copy())
-            summed = sp.csr_array(parts, shape=(given.shape[0], len(self.names)))
-            summed.sum_duplicates()
-            return summed
-        starts = np.flatnonzero(np.diff(self.owner, prepend=-1))
-        return np.add.reduceat(np.asarray(contributions), starts, axis=1)
 
     def phrase(self, batch_row: dict[str, Any], name: str) -> str:
         """What is to be said about one value of a row, for one of `names`."""

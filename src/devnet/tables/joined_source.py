@@ -21,6 +21,7 @@ class JoinedSource(Source):
     def __init__(self, name: str, sources: Sequence[Source]) -> None:
         self.name, self._sources = name, sources
         self.schema = _common_schema(sources)
+        self.paths = tuple(path for source in sources for path in source.paths)
         counts = [source.n_rows for source in sources if source.n_rows is not None]
         self.n_rows = sum(counts) if len(counts) == len(sources) else None
 
@@ -30,6 +31,12 @@ class JoinedSource(Source):
             return JoinedSource(self.name, [one.with_codes(columns) for one in self._sources])
         except TableError:  # codes in some files only
             return self
+
+    def as_written(self) -> "JoinedSource | None":
+        """The same rows as text, where all files are text."""
+        written = [source.as_written() for source in self._sources]
+        texts = [one for one in written if one is not None]
+        return JoinedSource(self.name, texts) if len(texts) == len(written) else None
 
     def _pieces(self, columns: list[str]) -> Batches:
         schema = pa.schema([self.schema.field(column) for column in columns])

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv, ipc
 
+from devnet.tables.plain_columns import plain_batch, undictionaried
 from devnet.tables.table_error import TableError
-from devnet.whole_file import whole_file
+from devnet.whole_file import check_target, whole_file
 
 GROUP_ROWS = 131_072  # of a row group at least, where rows are not long
 GROUP_BYTES = 1 << 27  # of rows that wait for their row group at most
@@ -67,6 +68,17 @@ def open_output(
         raise _sentence(error, target) from error
 
 
+def is_text_file(path: str | Path) -> bool:
+    """Whether values are written as text, by the suffix."""
+    return Path(path).suffix.lower() in DELIMITERS
+
+
+def check_output(path: str | Path, schema: pa.Schema) -> None:
+    """Refuse a file that these columns cannot be written to, before work is done for it."""
+    _writer_of(Path(path), schema, ())
+    check_target(Path(path))
+
+
 class _Writer(ABC):
     """A file that takes batches until it is closed."""
 
@@ -112,19 +124,24 @@ class _ParquetWriter(_Writer):
 
 @final
 class _PlainWriter(_Writer):
-    """Writes each batch as it comes: CSV and Arrow."""
+    """Writes each batch as it comes: CSV and Arrow.
+
+    Values are written instead of codes: an Arrow file has a single dictionary for a column, but
+    batches may have one each.
+    """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._file = pa.OSFile(str(path), "wb")
         delimiter = DELIMITERS.get(path.suffix.lower())
+        self._schema = pa.schema([(field.name, undictionaried(field.type)) for field in schema])
         if delimiter is None:
-            self._writer = ipc.new_file(self._file, schema)
+            self._writer = ipc.new_file(self._file, self._schema)
         else:
             options = csv.WriteOptions(delimiter=delimiter)
-            self._writer = csv.CSVWriter(self._file, schema, write_options=options)
+            self._writer = csv.CSVWriter(self._file, self._schema, write_options=options)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(batch)
+        self._writer.write_batch(plain_batch(batch, self._schema))
 
     def close(self) -> None:
         try:

@@ -27,7 +27,7 @@ class ParquetSource(Source):
 
     def __init__(self, path: Path, name: str, coded: Collection[str] = ()) -> None:
         self.name = name
-        self._path = path
+        self._path, self.paths = path, (path,)
         self._coded = list(coded)
         with reading(name), pq.ParquetFile(path, read_dictionary=self._coded) as file:
             self._metadata = file.metadata

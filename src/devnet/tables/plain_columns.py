@@ -52,6 +52,11 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def undictionaried(kind: pa.DataType) -> pa.DataType:
+    """The type of the values, where they are written as codes of a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The columns of the schema, in its order and types."""
     if not len(schema):

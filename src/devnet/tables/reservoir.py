@@ -1,9 +1,12 @@
 """A uniform sample of rows that stream by, in bounded memory."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+LEAST_ROWS = 2  # however long they are
 
 
 class Sample(NamedTuple):
@@ -18,14 +21,16 @@ class Reservoir:
     """Keeps the `size` rows with the smallest keys; a uniform sample if keys are random.
 
     Whoever draws the keys decides the sample: batches of any length give the same rows. Samples
-    of the parts of a table become one of the whole by keeping the smallest keys again.
+    of the parts of a table become one of the whole by keeping the smallest keys again. Where rows
+    are long, as many are kept as fit into `n_bytes`.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, n_bytes: float = np.inf) -> None:
         self._size = size
+        self._most_bytes = n_bytes
         self._kept: list[Sample] = []
-        self._n_kept = 0
-        self._largest_key = np.inf  # no row with a larger key can stay
+        self._n_kept = self._n_bytes = 0
+        self._largest_key = np.inf  # no row with this key or a larger one can stay
 
     def add(self, batch: pa.RecordBatch, number: np.ndarray, key: np.ndarray) -> None:
         """Show rows with their numbers and keys."""
@@ -35,7 +40,8 @@ class Reservoir:
             rows = rows if len(stays) == len(key) else rows.take(stays)
             self._kept.append(Sample(rows, number[stays], key[stays]))
             self._n_kept += len(stays)
-        if self._n_kept > 2 * self._size:
+            self._n_bytes += rows.nbytes
+        if self._n_kept > 2 * self._size or self._n_bytes > 2 * self._most_bytes:
             self._shrink()
 
     def sample(self) -> Sample:
@@ -44,20 +50,58 @@ class Reservoir:
         return self._kept[0]
 
     def _shrink(self) -> None:
-        whole = smallest(self._kept, self._size)
-        if len(whole.key) == self._size:
-            self._largest_key = whole.key.max()
+        whole = smallest(self._kept, self._size, self._most_bytes)
+        if len(whole.key) < self._n_kept:
+            largest = whole.key.max()
+            left_out = [part.key[part.key > largest] for part in self._kept]
+            self._largest_key = min([key.min() for key in left_out if len(key)], default=largest)
         self._kept, self._n_kept = [whole], len(whole.key)
+        self._n_bytes = whole.rows.nbytes
 
 
-def smallest(samples: list[Sample], size: int) -> Sample:
-    """One sample of several: the rows with the smallest keys, in the order of their numbers."""
+def smallest(samples: list[Sample], size: int, n_bytes: float = np.inf) -> Sample:
+    """One sample of several: the rows with the smallest keys, in the order of their numbers.
+
+    As many as fit into `n_bytes`, of which LEAST_ROWS always do.
+    """
     rows = pa.concat_tables([sample.rows for sample in samples])
     number = np.concatenate([sample.number for sample in samples])
     key = np.concatenate([sample.key for sample in samples])
     stays = np.arange(len(key))
     if len(key) > size:
         stays = np.argpartition(key, size - 1)[:size]
+    if np.isfinite(n_bytes):
+        stays = stays[np.argsort(key[stays], kind="stable")]
+        end = np.searchsorted(np.cumsum(row_bytes(rows)[stays]), n_bytes, side="right")
+        stays = stays[: max(int(end), LEAST_ROWS)]
     stays = stays[np.argsort(number[stays], kind="stable")]
     rows = rows.take(stays).combine_chunks()
     return Sample(rows, number[stays], key[stays])
+
+
+def row_bytes(rows: pa.Table) -> np.ndarray:
+    """About how many bytes each row takes."""
+    total: np.ndarray = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.columns:
+        total += _value_bytes(column)
+    return total
+
+
+def _value_bytes(column: pa.ChunkedArray) -> Any:
+    """Bytes of each value, or of all of them."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return kind.index_type.bit_width // 8
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        items = pc.list_flatten(column)
+        each = items.nbytes / max(len(items), 1)
+        return (_lengths(pc.list_value_length(column)) * each).astype(np.int64)
+    try:
+        return _lengths(pc.binary_length(column))
+    except pa.ArrowNotImplementedError:  # neither text nor binary: all values take the same
+        return column.nbytes // max(len(column), 1)
+
+
+def _lengths(found: pa.ChunkedArray) -> np.ndarray:
+    lengths: np.ndarray = pc.fill_null(found, 0).to_numpy()
+    return lengths

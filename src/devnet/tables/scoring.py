@@ -1,18 +1,21 @@
 """Scoring from file to file, batch by batch: a table of any length in the memory of a batch."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from devnet.alert_policies import Alarm, AlertPolicy, Threshold
-from devnet.tables.output import open_output
+from devnet.alarm import Alarm, Threshold
+from devnet.alert_policies import AlertPolicy
+from devnet.tables.output import check_output, is_text_file, open_output
+from devnet.tables.overwriting import refuse_overwriting
+from devnet.tables.scored_rows import Scored
 from devnet.tables.source import Source
 from devnet.tables.table_error import TableError
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
-from devnet.whole_file import check_target
 
 ROW = "row"  # the column that numbers rows which have no names
 DISTINCT = ("anomaly_score", "nominal_p_value")  # columns whose values nearly all differ
@@ -40,7 +43,9 @@ def score_table(
     """Write a table with its scores, p-values and alerts to a Parquet, CSV or Arrow file.
 
     The file appears under its name only when it is whole. Policies that depend on the whole
-    table (a budget, a false discovery rate) take a pass of their own first.
+    table (a budget, a false discovery rate) take a pass of their own first. Values of a text file
+    are written as they are in it; only where the output has types, columns that the model uses
+    have theirs.
 
     Parameters
     ----------
@@ -56,19 +61,22 @@ def score_table(
         Is told the number of rows that are done.
     """
     source, notes = model.open(table)
-    _refuse_overwriting(table, output)
-    check_target(Path(output))
-    kept = model.id_columns(source) if only_id else list(source.schema.names)
+    refuse_overwriting(source, output)
+    names = model.id_columns(source) if only_id else list(source.schema.names)
+    kept = _Kept.choose(model, source, names, is_text=is_text_file(output))
+    schema = _schema(model, source.name, kept)
+    check_output(output, schema)
     chosen = policy or model.policy
     threshold = model.threshold(source, chosen, on_rows=on_rows)
     alarm = Alarm(threshold)
     n_rows = n_alerts = 0
     distinct = [ROW, *model.id_columns(source), *DISTINCT]
-    with open_output(output, _schema(model, source, kept), distinct) as write:
-        for batch, number, scores in model.scored_batches(source, kept, on_rows=on_rows):
-            columns = {name: batch[name] for name in kept} or {ROW: number}
+    with open_output(output, schema, distinct) as write:
+        scored = model.scored_batches(source, kept.typed, on_rows=on_rows)
+        for (batch, number, scores), passed in kept.beside(scored, source.name):
+            columns = kept.columns(batch, passed) or {ROW: number}
             columns |= model.columns_of(scores, alarm)
-            write(pa.RecordBatch.from_pydict(columns))
+            write(pa.RecordBatch.from_pydict(columns, schema))
             n_rows += len(batch)
             n_alerts += int(columns["is_alert"].sum())
     warning = model.policy_warning(chosen)
@@ -76,13 +84,55 @@ def score_table(
     return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), notes)
 
 
-def _schema(model: TableModel, source: Source, kept: list[str]) -> pa.Schema:
+class _Kept(NamedTuple):
+    """Columns of the table that are written, and where they come from."""
+
+    fields: list[pa.Field]
+    typed: list[str]  # of them, as the model reads them
+    texts: Source | None  # of the others, as they are in a text file
+
+    @classmethod
+    def choose(cls, model: TableModel, source: Source, names: list[str], is_text: bool) -> "_Kept":
+        """Text as it is written for all columns, or for those that the model does not use."""
+        used = [] if is_text else model.encoder_.read_columns()
+        texts = source.as_written()
+        typed = [name for name in names if texts is None or name in used]
+        if texts is None or len(typed) == len(names):
+            return cls([source.schema.field(name) for name in names], typed, None)
+        found = [(source if name in used else texts).schema.field(name) for name in names]
+        return cls(found, typed, texts)
+
+    def beside(
+        self, scored: Iterator[Scored], table: str
+    ) -> Iterator[tuple[Scored, pa.RecordBatch | None]]:
+        """Scored batches, each with the texts of its rows."""
+        if self.texts is None:
+            yield from ((one, None) for one in scored)
+            return
+        names = [field.name for field in self.fields if field.name not in self.typed]
+        texts = self.texts.batches(names)
+        for one in scored:
+            passed = next(texts, None)
+            if passed is None or len(passed) != len(one.batch):
+                raise TableError(f"{table} was changed while it was read; score it again.")
+            yield one, passed
+
+    def columns(self, batch: pa.RecordBatch, passed: pa.RecordBatch | None) -> dict[str, Any]:
+        """What is written of a batch."""
+        return {
+            field.name: batch[field.name]
+            if passed is None or field.name in self.typed
+            else passed[field.name]
+            for field in self.fields
+        }
+
+
+def _schema(model: TableModel, table: str, kept: _Kept) -> pa.Schema:
     """Columns of the output: those that are kept, or the row's number, and what is added."""
     nothing: np.ndarray = np.empty(0)
     added = pa.RecordBatch.from_pydict(model.columns_of(nothing, Alarm(Threshold(0.0)))).schema
-    _refuse_double_names(source.name, kept, added.names)
-    fields = [source.schema.field(name) for name in kept] or [pa.field(ROW, pa.int64())]
-    return pa.schema([*fields, *added])
+    _refuse_double_names(table, [field.name for field in kept.fields], added.names)
+    return pa.schema([*(kept.fields or [pa.field(ROW, pa.int64())]), *added])
 
 
 def _refuse_double_names(table: str, kept: list[str], added: list[str]) -> None:
@@ -92,9 +142,3 @@ def _refuse_double_names(table: str, kept: list[str], added: list[str]) -> None:
             f"{table} has a column {double[0]!r} already, was it scored before? Score the table "
             "that it was made from, or leave the table's columns out with --only-id."
         )
-
-
-def _refuse_overwriting(table: Any, output: str | Path) -> None:
-    is_path = isinstance(table, str | Path) and Path(table).exists()
-    if is_path and Path(output).exists() and Path(output).samefile(table):
-        raise TableError(f"the output {output} is the table itself; give another name.")

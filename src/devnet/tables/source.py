@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from lzma import LZMAError
+from pathlib import Path
 from shlex import quote
 from typing import final
 
@@ -29,12 +30,15 @@ class Source(ABC):
         None where only reading tells.
     inferred : pyarrow.Schema or None
         What the values look like, where a file does not say it and the caller did.
+    paths : tuple of Path
+        The files that it is read from; none where it is in memory.
     """
 
     name: str
     schema: pa.Schema
     n_rows: int | None
     inferred: pa.Schema | None = None
+    paths: tuple[Path, ...] = ()
 
     @final
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -51,6 +55,13 @@ class Source(ABC):
     def with_codes(self, columns: Collection[str]) -> "Source":  # noqa: ARG002
         """The same table, where texts of these columns may come as codes of a dictionary."""
         return self
+
+    def as_written(self) -> "Source | None":
+        """The same rows in the same batches, all values as the text that they are in the file.
+
+        None where a file has types of its own.
+        """
+        return None
 
     def _in_pieces(self, columns: list[str]) -> Batches:
         schema = pa.schema([self.schema.field(column) for column in columns])

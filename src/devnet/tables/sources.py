@@ -4,7 +4,7 @@ import difflib
 import glob
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -31,7 +31,12 @@ TABLE_SUFFIXES = PARQUET_SUFFIXES + ARROW_SUFFIXES + SVMLIGHT_SUFFIXES + TEXT_SU
 PARQUET_MAGIC = b"PAR1"
 
 
-def open_table(table: Any, *, types: Mapping[str, pa.DataType] | None = None) -> Source:
+def open_table(
+    table: Any,
+    *,
+    types: Mapping[str, pa.DataType] | None = None,
+    inferred: Collection[str] | None = None,
+) -> Source:
     """A table to read from.
 
     Parameters
@@ -42,6 +47,8 @@ def open_table(table: Any, *, types: Mapping[str, pa.DataType] | None = None) ->
         pyarrow Table or RecordBatch, anything with `__arrow_c_stream__`, a dictionary of columns.
     types : mapping of column names to Arrow types, default=None
         Types of columns of CSV files; those of others are inferred.
+    inferred : collection of str, default=None
+        The only columns of CSV files that are inferred, where all others without a type are text.
 
     Returns
     -------
@@ -59,15 +66,17 @@ def open_table(table: Any, *, types: Mapping[str, pa.DataType] | None = None) ->
     name = os.fspath(table)
     if not isinstance(name, str) or not name or "\0" in name:
         raise TableError(f"{name!r} is no path; give the name of a file, for example table.csv.")
-    paths = _paths(name)
-    first = _open_file(paths[0], name if len(paths) == 1 else str(paths[0]), types or {})
+    paths = paths_of(name)
+    first_name = name if len(paths) == 1 else str(paths[0])
+    first = _open_file(paths[0], first_name, types or {}, inferred)
     if len(paths) == 1:
         return first
     same = {field.name: field.type for field in first.schema}
-    return JoinedSource(name, [first, *(_open_file(path, str(path), same) for path in paths[1:])])
+    others = [_open_file(path, str(path), same, inferred) for path in paths[1:]]
+    return JoinedSource(name, [first, *others])
 
 
-def _paths(name: str) -> list[Path]:
+def paths_of(name: str) -> list[Path]:
     """The files that a name stands for, sorted."""
     path = Path(name)
     with reading(name):
@@ -113,7 +122,9 @@ def _no_such_file(path: Path, name: str) -> str:
     return f"there is no file {name}; look what there is: ls {quote(str(path.parent))}"
 
 
-def _open_file(path: Path, name: str, types: Mapping[str, pa.DataType]) -> Source:
+def _open_file(
+    path: Path, name: str, types: Mapping[str, pa.DataType], inferred: Collection[str] | None
+) -> Source:
     with reading(name):
         if not stat.S_ISREG(path.stat().st_mode):
             raise TableError(f"{name} is no file but a pipe or device; write the table to a file.")
@@ -127,7 +138,7 @@ def _open_file(path: Path, name: str, types: Mapping[str, pa.DataType]) -> Sourc
         return ArrowSource(path, name)
     if suffix in SVMLIGHT_SUFFIXES:
         return SvmlightSource(path, name)
-    return CsvSource(path, name, types)
+    return CsvSource(path, name, types, inferred)
 
 
 def _suffix(path: Path) -> str:

@@ -37,7 +37,7 @@ class SvmlightSource(Source):
 
     def __init__(self, path: Path, name: str) -> None:
         self.name, self.n_rows, self.schema = name, None, SCHEMA
-        self._path = path
+        self._path, self.paths = path, (path,)
         with reading(name), open_bytes(path) as stream:
             if not stream.read(1):
                 raise TableError(f"{name} is empty; a line is a label and its index:value pairs.")

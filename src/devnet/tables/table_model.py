@@ -9,7 +9,8 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from devnet import model_file
-from devnet.alert_policies import Alarm, AlertPolicy, FalseAlarmRate, Threshold
+from devnet.alarm import Alarm, Threshold
+from devnet.alert_policies import AlertPolicy, FalseAlarmRate
 from devnet.calibration import Calibration, calibrate, nominal_p_value, prior_quantile
 from devnet.detector import FewLabelDetector
 from devnet.methods import METHODS, RECOMMENDED
@@ -158,7 +159,7 @@ class TableModel:
 
     def open(self, table: Any) -> tuple[Source, list[str]]:
         """A table to score, looked at, and what is odd about its columns in words."""
-        source = open_table(table, types=self.encoder_.csv_types())
+        source = open_table(table, types=self.encoder_.csv_types(), inferred=[self.label_])
         return source, self.encoder_.check(source.schema, source.name, source.inferred)
 
     def scored_batches(

@@ -71,19 +71,28 @@ class TableSummary:
         """Whether a column's values are names, by the caller's word or by its type."""
         return name in self.categorical or is_dictionary(self.schema.field(name).type)
 
+    def needed(self) -> list[str]:
+        """Columns that batches must have: the label, and those that can be learned from."""
+        return [
+            name
+            for name in self.schema.names
+            if name == self.label or not isinstance(self.columns[name], NoSummary)
+        ]
+
     def add(self, batch: pa.RecordBatch | pa.Table) -> None:
-        """See more rows; columns that are ignored need not be there."""
+        """See more rows; columns that are not needed need not be there."""
         if isinstance(batch, pa.Table):
             for part in batch.to_batches():
                 self.add(part)
             return
-        refuse_other_schema(batch.schema, [f for f in self.schema if f.name not in self.ignore])
+        needed = self.needed()
+        refuse_other_schema(batch.schema, [self.schema.field(name) for name in needed])
         self.n_rows += batch.num_rows
-        for name, summary in self.columns.items():
-            if name in self.ignore:
+        for name in needed:
+            if name == self.label:
                 continue
             try:
-                summary.add(batch.column(name))
+                self.columns[name].add(batch.column(name))
             except (UnicodeDecodeError, pa.ArrowException) as error:
                 raise unreadable(name, error) from error
 

@@ -7,11 +7,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from devnet.tables.column_kind import is_missing, kind_of, numbers, plain, wall_clock
+from devnet.tables.column_kind import in_zone, is_missing, kind_of, numbers, plain, wall_clock
 
 MAX_VALUES = 20_000  # distinct ones of a column that are counted
 MAX_TEXT = 100  # characters by which a longer text is known
-WHOLE = 2.0**53  # size below which floating-point numbers can be any whole number
+WHOLE = 2.0**63  # size below which int64 holds a whole floating-point number
+WHOLE_TEXT = r"^-?(0|[1-9]\d*)(\.0+)?$"  # a whole number, and no code such as 007
+BOOLEAN_TEXT = r"^(?i:true|false)$"
+DATE_TEXT = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
+OFFSET_TEXT = r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[-+]\d\d:?\d\d)$"
+_REWRITTEN = {  # how texts are spelled, by the kind of values that they stand for
+    "number": (
+        (r"^\s*\+?(-?[\d.,]+)\s*$", r"\1"),
+        (r"^(-?\d+),(\d+)$", r"\1.\2"),
+        (r"^(-?)0+(\d)", r"\1\2"),
+        (r"^(-?\d+\.\d*[1-9])0+$", r"\1"),
+        (r"^(-?\d+)\.0*$", r"\1"),
+        (r"^-0$", "0"),
+    ),
+    "boolean": (("^(?i:true)$", "true"), ("^(?i:false)$", "false")),
+    "date": (
+        (r"^(\d\d)\.(\d\d)\.(\d{4})", r"\3-\2-\1"),
+        (r"^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d)$", r"\1T\2:00"),
+        (r"^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)", r"\1T\2"),
+        (r"(:\d\d)\.0+$", r"\1"),
+        (r"T00:00:00$", ""),
+    ),
+}
 
 
 class TextValues(NamedTuple):
@@ -64,6 +86,8 @@ def _texts(distinct: pa.Array) -> pa.Array:
 
 def _number_texts(distinct: pa.Array) -> pa.Array:
     """Whole numbers without a point, others with the fewest digits that say which they are."""
+    if pa.types.is_integer(distinct.type):
+        return distinct.cast(pa.large_string())
     found = numbers(distinct)
     missing = np.isnan(found)
     is_whole = ~missing & (np.abs(found) < WHOLE) & (np.trunc(found) == found)
@@ -83,6 +107,35 @@ def _clock_texts(distinct: pa.Array, kind: str) -> pa.Array:
     texts = pc.replace_substring_regex(texts, pattern, "")
     missing = pa.array(is_missing(distinct))
     return pc.if_else(missing, pa.scalar(None, pa.large_string()), texts)
+
+
+def stands_for(texts: pa.Array) -> str:
+    """Kind of values that texts of a text table stand for, if all of them do: else text."""
+    known = texts.drop_null()
+    patterns = {"number": WHOLE_TEXT, "boolean": BOOLEAN_TEXT, "date": DATE_TEXT}
+    for kind, pattern in patterns.items():
+        if len(known) and pc.all(pc.match_substring_regex(known, pattern)).as_py():
+            return kind
+    return "text"
+
+
+def rewritten(texts: pa.Array, kind: str, zone: str = "") -> pa.Array:
+    """Texts as values of a kind are written by `text_values`: true for True, 1 for 1.0."""
+    if kind == "date" and zone:
+        texts = _on_clock(texts, zone)
+    for pattern, replacement in _REWRITTEN.get(kind, ()):
+        texts = pc.replace_substring_regex(texts, pattern, replacement)
+    return texts
+
+
+def _on_clock(texts: pa.Array, zone: str) -> pa.Array:
+    """Times with an offset as times of a zone."""
+    has_offset = pc.fill_null(pc.match_substring_regex(texts, OFFSET_TEXT), False)
+    try:
+        instants = texts.filter(has_offset).cast(pa.timestamp("us", "UTC"))
+    except pa.ArrowInvalid:  # no such day
+        return texts
+    return pc.replace_with_mask(texts, has_offset, _clock_texts(in_zone(instants, zone), "date"))
 
 
 def buckets(texts: pa.Array, n_buckets: int) -> np.ndarray:

@@ -16,10 +16,13 @@ from devnet.tables.label_column import find_anomaly_value, label_text, same_labe
 from devnet.tables.reservoir import Reservoir, Sample, smallest
 from devnet.tables.source import Source
 from devnet.tables.table_error import TableError
+from devnet.tables.text_values import MAX_TEXT
 
 KEPT_ROWS = 1 << 18  # more than the 256,000 that the paper's training draws
 KEPT_VALUES = 1 << 26  # in them, where a table has very many columns
 MIN_KEPT_ROWS = 20_000
+KEPT_BYTES = 1 << 29  # in them, where rows are long
+MIN_UNLABELLED = 2  # rows without which nothing says what is normal
 MAX_LABEL_VALUES = 100  # different labels that are counted
 
 OnRows = Callable[[int], None]
@@ -36,11 +39,6 @@ class TrainingRows(NamedTuple):
     n_labelled: int
     label: str  # name of the column
     anomaly: str  # its value that marks anomalies, as text
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether every row of the table is here."""
-        return len(self.unlabelled.key) + len(self.labelled.key) == self.n_rows
 
 
 def read_training_rows(
@@ -74,12 +72,13 @@ def read_training_rows(
     """
     unused = {*ignore, *([id_column] if id_column else [])}
     summary = TableSummary(source.schema, label=label, ignore=unused, categorical=categorical)
-    size = min(KEPT_ROWS, max(KEPT_VALUES // len(source.schema), MIN_KEPT_ROWS))
+    needed = {*summary.needed(), *([id_column] if id_column else [])}
+    columns = [name for name in source.schema.names if name in needed]
+    size = min(KEPT_ROWS, max(KEPT_VALUES // len(columns), MIN_KEPT_ROWS))
     strata = _Strata(label, anomaly, size, generator)
-    columns = [name for name in source.schema.names if name not in ignore]
     for batch in source.batches(columns):
         summary.add(batch)
-        strata.add(batch)
+        strata.add(_with_short_texts(batch, (label, id_column)))
         if on_rows is not None:
             on_rows(strata.n_rows)
     if strata.n_rows == 0:
@@ -88,16 +87,42 @@ def read_training_rows(
             "give a table with rows to learn from."
         )
     value = find_anomaly_value(label, strata.counts, strata.n_missing, anomaly)
+    _refuse_too_few(strata.n_rows - strata.counts[value], source.name)
     unlabelled = [reservoir.sample() for key, reservoir in strata.kept.items() if key != value]
     return TrainingRows(
         summary,
-        smallest(unlabelled, size),
+        smallest(unlabelled, size, KEPT_BYTES),
         strata.kept[value].sample(),
         strata.n_rows,
         strata.counts[value],
         label,
         value,
     )
+
+
+def _refuse_too_few(n_unlabelled: int, table: str) -> None:
+    if n_unlabelled < MIN_UNLABELLED:
+        raise TableError(
+            f"{table} has {n_unlabelled} unlabelled row; at least {MIN_UNLABELLED} are needed, as "
+            "what is normal is learned from them. Add rows with an empty label."
+        )
+
+
+def _with_short_texts(batch: pa.RecordBatch, whole: Collection[str | None]) -> pa.RecordBatch:
+    """Texts cut to what they are known by, but for columns that are to stay whole."""
+    columns = [
+        column if field.name in whole else _short(column)
+        for field, column in zip(batch.schema, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _short(column: pa.Array) -> pa.Array:
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    if (pc.max(pc.binary_length(column)).as_py() or 0) <= MAX_TEXT:
+        return column
+    return pc.utf8_slice_codeunits(column, 0, MAX_TEXT)
 
 
 class _Strata:
@@ -121,7 +146,7 @@ class _Strata:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Count labels and keep rows."""
-        codes = pc.dictionary_encode(label_text(batch[self._label]), null_encoding="encode")
+        codes = pc.dictionary_encode(self._labels(batch), null_encoding="encode")
         values = codes.dictionary.to_pylist()
         code = codes.indices.to_numpy()
         self._count(values, np.bincount(code, minlength=len(values)))
@@ -134,13 +159,23 @@ class _Strata:
             rows = np.flatnonzero(np.isin(code, places))
             part = batch if len(rows) == len(batch) else batch.take(rows)
             if stratum not in self.kept:
-                self.kept[stratum] = Reservoir(self._size)
+                self.kept[stratum] = Reservoir(self._size, KEPT_BYTES)
             self.kept[stratum].add(part, number[rows], key[rows])
 
     def _may_mark_anomalies(self, value: str | None) -> bool:
         if self._anomaly is None or value is None:
             return True
         return same_label(self._anomaly, [value]) is not None
+
+    def _labels(self, batch: pa.RecordBatch) -> pa.Array:
+        try:
+            return label_text(batch[self._label])
+        except pa.ArrowException:
+            raise TableError(
+                f"the label column {self._label!r} holds values of the type "
+                f"{batch[self._label].type} that are no text; labels are numbers, booleans or "
+                "text, such as 1 for a labelled anomaly. Name another column with --label."
+            ) from None
 
     def _count(self, values: list[str | None], counts: np.ndarray) -> None:
         for value, count in zip(values, counts.tolist(), strict=True):

@@ -1,0 +1,66 @@
+"""As what columns of a text table are read, by how they look in its first rows."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+DIGITS = r"^\s*[-+]?\d+\s*$"
+DECIMAL_COMMA = r"^-?\d+,\d+$"
+MOSTLY = 0.8  # of the texts are numbers: then the others are mistakes
+LONG = 10**14  # whole numbers from here on have 15 digits, as quantities rarely do
+LARGEST = 2.0**63  # from which on int64 holds no number
+
+
+def has_decimal_commas(first: pa.RecordBatch | None) -> bool:
+    """Whether a column of the first rows is text like 1,5."""
+    texts = [c for c in first.columns if pa.types.is_string(c.type)] if first is not None else []
+    return any(share_of(column, DECIMAL_COMMA) >= MOSTLY for column in texts)
+
+
+def share_of(column: pa.Array, pattern: str) -> float:
+    """Share of the known texts that match."""
+    return float(pc.mean(pc.match_substring_regex(column, pattern)).as_py() or 0)
+
+
+def roomy(kind: pa.DataType, first: pa.Array | None) -> pa.DataType:
+    """The type that also holds what may come after the first rows."""
+    if pa.types.is_null(kind) or pa.types.is_binary(kind):
+        return pa.string()
+    if pa.types.is_string(kind):
+        is_number = first is not None and share_of(first, NUMBER) >= MOSTLY
+        return pa.float64() if is_number else kind  # and the value that is none is said
+    if pa.types.is_timestamp(kind) and kind.unit == "s":
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_integer(kind):
+        return kind if first is not None and _largest(first) >= LONG else pa.float64()
+    return kind
+
+
+def may_be_rounded(first: pa.Array) -> bool:
+    """Whether numbers may be identifiers that are too long for int64."""
+    return pa.types.is_floating(first.type) and _largest(first) >= LARGEST
+
+
+def _largest(numbers: pa.Array) -> float:
+    ends = pc.min_max(numbers).as_py()
+    return max(-(ends["min"] or 0), ends["max"] or 0)
+
+
+def in_its_zone(wanted: pa.DataType, found: pa.DataType) -> pa.DataType:
+    """Times of a zone, where the file has one; times without, where it has none."""
+    is_time = pa.types.is_timestamp(found) or pa.types.is_date(found)
+    if not pa.types.is_timestamp(wanted) or not is_time:
+        return wanted
+    zone = getattr(found, "tz", None)
+    return wanted if bool(zone) == bool(wanted.tz) else pa.timestamp(wanted.unit, zone)
+
+
+def in_words(kind: pa.DataType) -> str:
+    """What the values of a type are called."""
+    if pa.types.is_boolean(kind):
+        return "true or false"
+    if pa.types.is_time(kind):
+        return "times of day"
+    if not pa.types.is_timestamp(kind):
+        return "numbers"
+    return "times of a zone" if kind.tz else "dates"

@@ -1,0 +1,76 @@
+"""Outputs that would replace the table that they are made from, or become part of it."""
+
+import glob
+import os
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
+from typing import Any
+
+from devnet.tables.source import Source
+from devnet.tables.sources import PARQUET_SUFFIXES, paths_of
+from devnet.tables.table_error import TableError
+
+
+def refuse_overwriting(table: Any, *targets: str | Path | None) -> None:
+    """Refuse outputs that are the table itself, would be read with it, or are the same file.
+
+    Parameters
+    ----------
+    table : Source, path, glob or object in memory
+    *targets : str, path or None
+        Files that are to be written; None is none.
+    """
+    paths = [Path(target) for target in targets if target is not None]
+    for place, target in enumerate(paths):
+        if any(_is_same(target, other) for other in paths[:place]):
+            raise TableError(
+                f"two outputs are the same file {target}; give each of them a name of its own."
+            )
+    for target in paths:
+        _refuse(target, table)
+
+
+def _refuse(target: Path, table: Any) -> None:
+    name, inputs = _inputs(table)
+    same = [path for path in inputs if _is_same(target, path)]
+    if same:
+        what = "the table itself" if len(inputs) == 1 else f"a file of the table {name}"
+        raise TableError(f"the output {target} is {what}; give another name.")
+    if inputs and _would_be_read(target, name):
+        raise TableError(
+            f"the output {target} would be part of the table {name} when that is read again; give "
+            "it another name or folder."
+        )
+
+
+def _inputs(table: Any) -> tuple[str, tuple[Path, ...]]:
+    """What a table is called, and its files."""
+    if isinstance(table, Source):
+        return table.name, table.paths
+    if isinstance(table, str | os.PathLike) and os.fspath(table):
+        return str(os.fspath(table)), tuple(paths_of(str(os.fspath(table))))
+    return "", ()
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _would_be_read(target: Path, name: str) -> bool:
+    """Whether a new file lies in a folder, or matches a pattern, that is read as a table."""
+    place = PurePath(os.path.realpath(target))
+    if Path(name).is_dir():
+        is_table = place.suffix.lower() in PARQUET_SUFFIXES and place.name[0] not in "._"
+        return is_table and str(place.parent) == os.path.realpath(name)
+    if Path(name).exists() or not glob.has_magic(name):
+        return False
+    spellings = {str(place), os.path.abspath(target)}  # noqa: PTH100
+    return any(_matches(spelling, os.path.abspath(name)) for spelling in spellings)  # noqa: PTH100
+
+
+def _matches(path: str, pattern: str) -> bool:
+    if "**" in pattern:
+        return fnmatchcase(path, pattern.replace("**/", "*"))
+    return PurePath(path).match(pattern)
