@@ -112,7 +112,7 @@ def test_json_is_json_and_a_policy_that_cannot_alert_is_said_by_every_verb(devne
         assert "smallest possible" in facts["notes"][0]
     fit = ["fit", "t.csv", "--label", "fraud", "-o", "x.devnet", *impossible]
     assert "Note: no row can be an alert" in devnet(*fit).stderr
-    assert "smallest possible" in json.loads(devnet(*fit, "--json").stdout)["warning"]
+    assert "smallest possible" in json.loads(devnet(*fit, "--json").stdout)["notes"][0]
 
 
 def test_the_next_command_can_be_typed_as_it_is(devnet, folder):

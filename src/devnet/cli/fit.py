@@ -87,11 +87,11 @@ def fit(
     seconds = time.perf_counter() - start
     if report is not None:
         _write_report(model, table, report)
-    warning = model.policy_warning(model.policy)
+    notes = model.policy_notes()
     if wants_json:
-        echo_json({"model": str(output), "seconds": seconds, **facts, "warning": warning})
+        echo_json({"model": str(output), "seconds": seconds, **facts, "notes": notes})
         return
-    echo_notes([warning] if warning else [])
+    echo_notes(notes)
     click.echo(f"Learned from {table} in {seconds:.1f} s.\n")
     click.echo(model_text(facts))
     click.echo(f"Model          {output}, {output.stat().st_size / 1e6:.1f} MB")

@@ -40,6 +40,6 @@ def policy(model: Path, wants_json: bool, **options: Any) -> None:
     if wants_json:
         echo_json({"model": str(model), "policy": chosen.in_words(), "threshold": threshold})
         return
-    echo_notes(filter(None, [opened.policy_warning(chosen)]))
+    echo_notes(opened.policy_notes())
     above = "" if threshold is None else f": scores above {threshold:.2f}"
     click.echo(f"{model} alerts now on {chosen.in_words()}{above}.")

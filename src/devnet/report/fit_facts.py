@@ -32,7 +32,6 @@ def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -
     unseen = model.calibration_.labelled
     counts = model.calibration_.weight > 0
     nominal = partial(_nominal, model)
-    warning = model.policy_warning(model.policy)
     return FitFacts(
         table=Path(source.name).name,
         method=model.method,
@@ -53,7 +52,7 @@ def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -
         ],
         parameters=facts["parameters"],
         versions=package_versions(),
-        notes=[*found.notes, *([warning] if warning else [])],
+        notes=[*found.notes, *model.policy_notes()],
     )
 
 

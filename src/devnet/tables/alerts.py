@@ -64,6 +64,5 @@ def find_alerts(
         rows, numbers, key = highest.sample()
         order = np.argsort(key, kind="stable")
         shown = model.explain_rows(rows.take(order), numbers[order])
-    warning = model.policy_warning(policy or model.policy)
-    notes = [*notes, *([warning] if warning else [])]
+    notes = [*notes, *model.policy_notes(policy)]
     return Alerts(n_rows, n_alerts, threshold.score, shown, notes)

@@ -79,8 +79,7 @@ def score_table(
             write(pa.RecordBatch.from_pydict(columns, schema))
             n_rows += len(batch)
             n_alerts += int(columns["is_alert"].sum())
-    warning = model.policy_warning(chosen)
-    notes = [*notes, *([warning] if warning else [])]
+    notes = [*notes, *model.policy_notes(chosen)]
     return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), notes)
 
 

@@ -221,9 +221,10 @@ class TableModel:
         threshold = self.policy.threshold(self.calibration_, (), prior_quantile(self.detector_))
         return threshold.score if np.isfinite(threshold.score) else None
 
-    def policy_warning(self, policy: AlertPolicy) -> str | None:
+    def policy_notes(self, policy: AlertPolicy | None = None) -> list[str]:
         """A sentence, where a policy can never raise an alert."""
-        return policy.warning(self.calibration_, prior_quantile(self.detector_))
+        warning = (policy or self.policy).warning(self.calibration_, prior_quantile(self.detector_))
+        return [] if warning is None else [warning]
 
     def p_value(self, scores: np.ndarray) -> np.ndarray:
         """Calibrated p-values of scores: ranks among unlabelled rows that were not learned from."""
