@@ -7,7 +7,7 @@ REPRODUCED = experiments/reproduced/$(shell git rev-parse --short HEAD 2>/dev/nu
 EXPERIMENTS = $(sort $(basename $(notdir $(wildcard experiments/*.toml))))
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: help demo test check bench reproduce clean
+.PHONY: help demo test check browser bench reproduce clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
@@ -18,7 +18,7 @@ help:  ## say what can be made
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
 	@touch $@
 
-demo: .venv/installed  ## set up, train on a real data set and show what was found
+demo: .venv/installed  ## set up and go the whole way on made-up payments: fit, alerts, scores, report
 	@$(BIN)/devnet demo
 
 test: .venv/installed  ## set up and run all tests
@@ -29,6 +29,9 @@ check: .venv/installed  ## format, lint, types and fast tests
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -m "not slow"
+
+browser:  ## install the browser that the reports are tested in (Debian, as root)
+	@command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; }
 
 bench: .venv/installed  ## measure speed against named rivals in one run
 	$(BIN)/python benchmarks/run.py
