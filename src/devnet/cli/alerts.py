@@ -48,7 +48,7 @@ def alerts(
 
     opened = open_model(model)
     chosen = chosen_policy(**policy) or opened.policy
-    with counting_rows(f"Scoring {table}") as on_rows:
+    with counting_rows("Scoring", table) as on_rows:
         found = find_alerts(
             opened, table, policy=chosen, n_shown=show, known=known, on_rows=on_rows
         )

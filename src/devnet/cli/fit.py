@@ -80,7 +80,7 @@ def fit(
         policy=chosen_policy(**policy) or DEFAULT_POLICY,
         random_state=training.seed,
     )
-    with counting_rows(f"Reading {table}") as on_rows:
+    with counting_rows("Reading", table, then="Learning") as on_rows:
         model.fit(table, training.label, on_rows=on_rows)
     model.save(output)
     facts = describe_model(model)
@@ -106,6 +106,6 @@ def _write_report(model: Any, table: str, path: Path) -> None:
     from devnet.report.fit_page import make_fit_page
     from devnet.whole_file import write_whole
 
-    with counting_rows("Scoring for the report") as on_rows:
+    with counting_rows("Scoring", table) as on_rows:
         facts = fit_facts(model, table, on_rows=on_rows)
     write_whole(path, make_fit_page(facts).encode())

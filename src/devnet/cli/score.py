@@ -48,7 +48,7 @@ def score(
 
     start = time.perf_counter()
     opened = open_model(model)
-    with counting_rows(f"Scoring {table}") as on_rows:
+    with counting_rows("Scoring", table) as on_rows:
         done = score_table(
             opened,
             table,

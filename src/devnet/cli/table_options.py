@@ -186,27 +186,44 @@ def echo_notes(notes: Iterable[str]) -> None:
 
 
 @contextmanager
-def counting_rows(what: str) -> Iterator[Callable[[int], None]]:
-    """A bar with rows and rows per second on standard error, if that is a terminal."""
+def counting_rows(what: str, table: str, then: str = "") -> Iterator[Callable[[int], None]]:
+    """A bar with rows and rows per second on standard error, if that is a terminal.
+
+    Where the table tells how many rows it has, the bar fills, and ends by saying what comes then.
+    """
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal:
         yield lambda done: None
         return
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description}", markup=False),  # a glob may have [brackets]
         BarColumn(),
         TextColumn("{task.completed:,} rows"),
         TextColumn("{task.fields[speed]}"),
+        TimeRemainingColumn(),
     )
+    n_rows = _count_rows(table)
     with Progress(*columns, console=console, transient=True) as bars:
-        task = bars.add_task(what, total=None, speed="")
+        task = bars.add_task(f"{what} {table}", total=n_rows, speed="")
 
         def update(done: int) -> None:
             speed = bars.tasks[task].speed
             bars.update(task, completed=done, speed=f"{speed:,.0f} rows/s" if speed else "")
+            if then and done == n_rows:
+                bars.update(task, description=then)
 
         yield update
+
+
+def _count_rows(table: str) -> int | None:
+    """Rows of a table, where that is known before reading it."""
+    from devnet.tables.sources import open_table
+
+    try:
+        return open_table(table).n_rows
+    except (ValueError, OSError):  # which the verb itself will say
+        return None
