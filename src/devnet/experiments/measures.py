@@ -58,13 +58,7 @@ def significance(
     contamination: float = 0.02,
 ) -> Outcome:
     """Shares of normal and of anomalous test rows with a p-value below each level."""
-    task = make_task(
-        dataset.rows,
-        dataset.is_anomaly,
-        seed=seed,
-        n_labelled=n_labelled,
-        contamination=contamination,
-    )
+    task = _few_labels(dataset, seed, n_labelled, contamination)
     _, seconds = _fit_and_score(detector, task)
     p_values = detector.p_value(task.test)
     metrics = {}
@@ -89,13 +83,7 @@ def calibration(
     among. The band holds 95% of what exact p-values would give; the narrower binomial one counts
     the test rows alone.
     """
-    task = make_task(
-        dataset.rows,
-        dataset.is_anomaly,
-        seed=seed,
-        n_labelled=n_labelled,
-        contamination=contamination,
-    )
+    task = _few_labels(dataset, seed, n_labelled, contamination)
     start = time.perf_counter()
     found = calibrate(detector, task.train, task.y, random_state=seed)
     fitted = time.perf_counter()
@@ -132,13 +120,7 @@ def expectation(
     It expects it for rows like the unlabelled ones with their share of anomalies, so test rows
     are weighted until as large a share of them are anomalies.
     """
-    task = make_task(
-        dataset.rows,
-        dataset.is_anomaly,
-        seed=seed,
-        n_labelled=n_labelled,
-        contamination=contamination,
-    )
+    task = _few_labels(dataset, seed, n_labelled, contamination)
     scores, seconds = _fit_and_score(detector, task)
     expected = detector.expected_quality(contamination)
     share = detector.hidden_anomaly_share_
@@ -229,6 +211,17 @@ MEASURES: dict[str, Callable[..., Outcome]] = {
     "unknown anomalies": unknown_anomalies,
     "runtime": runtime,
 }
+
+
+def _few_labels(dataset: Dataset, seed: int, n_labelled: int, contamination: float) -> Task:
+    """The paper's task."""
+    return make_task(
+        dataset.rows,
+        dataset.is_anomaly,
+        seed=seed,
+        n_labelled=n_labelled,
+        contamination=contamination,
+    )
 
 
 def _fit_and_score(detector: Any, task: Task) -> tuple[np.ndarray, dict[str, float]]:
