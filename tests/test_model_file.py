@@ -84,7 +84,7 @@ def test_the_header_is_readable_json_and_no_pickle(tmp_path):
     assert header["format_version"] == 1
     assert header["method"] == "DevNet"
     assert header["parameters"]["margin"] == 5.0
-    assert set(header["versions"]) == {"devnet", "numpy", "scikit-learn", "torch"}
+    assert set(header["versions"]) == {"devnet", "numpy", "scikit-learn", "torch", "pyarrow"}
 
 
 def test_a_wide_model_stores_only_columns_that_weigh(tmp_path):
