@@ -56,7 +56,8 @@ def test_methods_stand_in_a_table_and_advice_and_next_command_follow(table):
     assert [float(row[2]) for row in rows] == sorted((float(row[2]) for row in rows), reverse=True)
     assert lines[5].split() == ["chance", "0.1", "0.500"]
     taken = rows[0][1]
-    assert lines[7].startswith(f"Take {taken}: AUC-PR {rows[0][2]} (")
+    assert lines[7].startswith("Unlabelled rows count as normal here")
+    assert lines[8].startswith(f"Take {taken}: AUC-PR {rows[0][2]} (")
 
 
 def test_the_next_command_fits_the_method_that_is_taken(table):

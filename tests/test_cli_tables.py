@@ -87,7 +87,8 @@ def test_score_writes_the_table_with_scores(devnet, folder, table):
 def test_alerts_are_ranked_with_reasons(devnet):
     done = devnet("alerts", "m.devnet", "t.csv", "--budget", 7, "--show", 2)
     assert done.stdout.startswith("7 alerts in 779 rows (the 7 highest rows, threshold ")
-    assert done.stdout.count("most like P") == 2
+    assert done.stdout.count("most like the labelled anomaly P") == 2
+    assert "21 rows that t.csv labels already are left out; see --known" in done.stdout
     assert "amount" in done.stdout
     assert "and 5 more" in done.stdout
     facts = json.loads(devnet("alerts", "m.devnet", "t.csv", "--budget", 7, "--json").stdout)
@@ -109,7 +110,7 @@ def test_json_is_json_and_a_policy_that_cannot_alert_is_said_by_every_verb(devne
         done = devnet(*words, *impossible, "--json")
         facts = json.loads(done.stdout, parse_constant=refuse)
         assert facts["threshold"] is None
-        assert "smallest possible" in facts["notes"][0]
+        assert "smallest possible" in " ".join(facts["notes"])
     fit = ["fit", "t.csv", "--label", "fraud", "-o", "x.devnet", *impossible]
     assert "Note: no row can be an alert" in devnet(*fit).stderr
     assert "smallest possible" in json.loads(devnet(*fit, "--json").stdout)["notes"][0]
@@ -119,6 +120,36 @@ def test_the_next_command_can_be_typed_as_it_is(devnet, folder):
     (folder / "my table.csv").write_bytes((folder / "t.csv").read_bytes())
     done = devnet("fit", "my table.csv", "--label", "fraud", "-o", "my model")
     assert "Next: devnet alerts 'my model' 'my table.csv' --budget 10" in done.stdout
+
+
+def test_what_should_be_known_before_a_fit_is_trusted_is_said(devnet, folder):
+    leaking = columns()
+    leaking["case"] = ["opened" if label == 1 else "none" for label in leaking["fraud"]]
+    leaking["noise"] = np.random.default_rng(1).random(N)
+    del leaking["amount"], leaking["shop"]
+    csv.write_csv(pa.table(leaking), folder / "leak.csv")
+    done = devnet("fit", "leak.csv", "--label", "fraud", "-o", "leak.devnet")
+    assert "'case' tells labelled anomalies apart almost alone" in done.stderr
+    assert "--ignore case" in done.stderr
+    few = columns()
+    few["fraud"] = [1 if i in (3, 5) else None for i in range(N)]
+    csv.write_csv(pa.table(few), folder / "few.csv")
+    done = devnet("fit", "few.csv", "--label", "fraud", "-o", "few.devnet", "--json")
+    assert "2 labelled anomalies are few" in " ".join(json.loads(done.stdout)["notes"])
+
+
+def test_a_table_for_a_model_and_a_model_for_a_table_are_told_apart(devnet):
+    done = devnet("alerts", "t.csv", "m.devnet", "--budget", 3)
+    assert done.exit_code == 2
+    assert "the model comes first, then the table" in done.stderr
+    done = devnet("fit", "m.devnet", "--label", "fraud", "-o", "x")
+    assert "m.devnet is a model file, not a table" in done.stderr
+
+
+def test_no_alert_of_a_false_discovery_rate_is_explained(devnet):
+    done = devnet("alerts", "m.devnet", "t.csv", "--fdr", 0.01)
+    if done.stdout.startswith("0 alerts"):
+        assert "no sign that there are no anomalies" in done.stderr
 
 
 def test_no_alert_is_a_note_with_what_to_do(devnet):

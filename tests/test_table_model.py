@@ -168,6 +168,19 @@ def test_contributions_of_columns_add_up_and_reasons_say_why(model, table):
     assert "above typical" in texts
 
 
+def test_a_labelled_row_is_most_like_another_one(model, table):
+    (labelled,) = model.explain(table, 7)
+    assert labelled.id == "P00007"
+    assert labelled.nearest not in (None, "P00007")
+
+
+def test_an_unfitted_model_says_so_and_a_fitted_one_what_it_is(model, table):
+    with pytest.raises(ValueError, match=r"not fitted; call fit\(table, label\) first"):
+        TableModel().score(table)
+    assert repr(TableModel("DevNet")) == "TableModel('DevNet')"
+    assert repr(model) == "TableModel('deviation ensemble', fitted to fraud = 1)"
+
+
 def test_rows_are_explained_in_the_order_asked_for(model, table):
     rows = [2999, 3, 3, 1500]
     assert [one.row for one in model.explain(table, rows)] == rows

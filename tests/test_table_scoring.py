@@ -61,7 +61,9 @@ def small_blocks(monkeypatch):
 def test_values_of_a_text_file_are_written_as_they_are(model, tmp_path, small_blocks):
     write_lines(tmp_path / "in.csv", lines())
     done = score_table(model, tmp_path / "in.csv", tmp_path / "out.csv")
-    assert done.notes == ["1 column is not known to the model and is ignored: extra"]
+    unknown, learned = done.notes
+    assert unknown == "1 column is not known to the model and is ignored: extra"
+    assert learned.startswith("rows with fraud = 1 that were learned from score higher")
     header, *found = read_lines(tmp_path / "out.csv")
     assert header[:8] == HEADER
     assert [row[:8] for row in found] == lines()

@@ -83,3 +83,11 @@ def test_names_that_cannot_be_written_to_get_a_sentence(tmp_path):
     ):
         with pytest.raises(OSError, match=sentence):
             check_target(tmp_path / name)
+
+
+def test_a_file_keeps_its_mode(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    write_whole(path, b"new")
+    assert path.stat().st_mode & 0o777 == 0o640

@@ -38,7 +38,12 @@ _HOMES = {  # imported when asked for, so that `devnet --help` need not wait for
 }
 
 
+_SUBMODULES = ("competitors", "datasets", "explanation", "significance", "tables")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return import_module(f"devnet.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'devnet' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

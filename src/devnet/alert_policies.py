@@ -64,8 +64,7 @@ class FalseAlarmRate(AlertPolicy):
     --------
     >>> import numpy as np
     >>> from devnet.alert_policies import FalseAlarmRate
-    >>> from devnet.alarm import Threshold
-    from devnet.calibration import Calibration
+    >>> from devnet.calibration import Calibration
     >>> calibration = Calibration(np.arange(99.0), np.ones(99), None, None)
     >>> FalseAlarmRate(0.05).threshold(calibration).score
     94.0
@@ -108,7 +107,10 @@ class Confidence(AlertPolicy):
 
     def in_words(self) -> str:
         """How the policy is told to people."""
-        return f"rows above what {100 * self.level:.4g}% of normal rows stay below"
+        return (
+            f"rows above the {100 * self.level:.4g}% quantile of the prior, or of the unlabelled "
+            "rows where the method has none"
+        )
 
     def threshold(
         self,

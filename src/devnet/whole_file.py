@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_IMODE
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -37,7 +38,8 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+        temporary.chmod(S_IMODE(mode))
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -63,6 +65,8 @@ def check_target(path: Path) -> None:
             f"the folder {folder} does not exist; create it before saving {path.name} there: "
             f"mkdir -p {folder}"
         )
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(f"{path} is write-protected; give another name, or: chmod u+w {path}")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(
             f"the folder {folder} is not writable, so {path.name} cannot be saved there; give "

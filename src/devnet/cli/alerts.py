@@ -54,16 +54,32 @@ def alerts(
         )
     notes = found.notes
     if not found.n_alerts and found.n_rows:
-        notes = [*notes, "see the highest rows whatever they are: give --budget 20."]
+        notes = [*notes, *_when_there_are_none(chosen)]
     if wants_json:
         shown = [explanation_json(one) for one in found.shown]
-        echo_json({**found._asdict(), "notes": notes, "shown": shown})
+        policy_words = {"policy": chosen.in_words()}
+        echo_json({**found._asdict(), **policy_words, "notes": notes, "shown": shown})
         return
     echo_notes(notes)
     rule = f", threshold {found.threshold:.2f}" if found.n_alerts else ""
     number = "1 alert" if found.n_alerts == 1 else f"{found.n_alerts:,} alerts"
     click.echo(f"{number} in {found.n_rows:,} rows ({chosen.in_words()}{rule})")
+    if found.n_known:
+        click.echo(f"{found.n_known:,} rows that {table} labels already are left out; see --known")
     for place, one in enumerate(found.shown, start=1):
         click.echo(f"\n{alert_text(place, one)}")
     if found.n_alerts > len(found.shown):
         click.echo(f"\n... and {found.n_alerts - len(found.shown):,} more; see them with --show")
+
+
+def _when_there_are_none(policy: Any) -> list[str]:
+    """What no alert means, and what to do."""
+    from devnet.alert_policies import FalseDiscoveryRate
+
+    notes = []
+    if isinstance(policy, FalseDiscoveryRate):
+        notes.append(
+            "that is no sign that there are no anomalies: the rows that these are compared with "
+            "hold some too, which makes p-values too large for a false discovery rate."
+        )
+    return [*notes, "see the highest rows whatever they are: give --budget 20."]

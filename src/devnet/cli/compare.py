@@ -106,7 +106,10 @@ def _echo(found: "Comparison", training: TrainingOptions) -> None:
             f"{one.auc_roc.mean:.3f}  {one.seconds:>13.1f}"
         )
     click.echo(f"{'chance':<{width}}  {found.chance:>6.2g}                    0.500")
-    click.echo(f"\n{found.advice}")
+    click.echo(
+        "\nUnlabelled rows count as normal here: hidden anomalies that a method finds lower its "
+        f"figures.\n{found.advice}"
+    )
     if found.recommended in METHODS:
         words = ["devnet", "fit", found.table, *training.words(), "--method", found.recommended]
         click.echo(f"\nNext: {shlex.join(words)} --output MODEL")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LEAST_SHOWN = 0.05  # contributions below are summed up
 TYPICAL = "a typical row"
+HIGH = 0.1  # p-value up to which a row is compared with anomalies
 
 
 @click.command()
@@ -61,7 +62,7 @@ def alert_text(place: int, one: "Explanation") -> str:
         *(f"      {reason.text}" for reason in one.reasons),
     ]
     if one.nearest:
-        lines.append(f"      most like {one.nearest}")
+        lines.append(f"      most like the labelled anomaly {one.nearest}")
     return "\n".join(lines)
 
 
@@ -72,18 +73,21 @@ def p_text(p_value: float) -> str:
 
 def explanation_text(one: "Explanation") -> str:
     """What each column adds to a row's score, as a sum."""
+    from devnet.tables.wording import share_text
+
     name = f"Row {one.row}" if one.id == f"row {one.row}" else f"Row {one.row}, {one.id}"
     shown = {name: part for name, part in one.contributions.items() if abs(part) >= LEAST_SHOWN}
     rest = sum(one.contributions.values()) - sum(shown.values())
     width = max([len(TYPICAL), *map(len, shown)])
     lines = [
         f"{name}: score {one.score:.2f}, p-value {p_text(one.p_value)}",
+        f"  {share_text(one.p_value)} of the unlabelled rows score as high",
         f"  {TYPICAL:<{width}}  {one.baseline_score:>7.2f}",
         *(f"  {column:<{width}}  {part:>+7.2f}" for column, part in shown.items()),
         f"  {'all others':<{width}}  {rest:>+7.2f}",
         f"  {'score':<{width}}  {one.score:>7.2f}",
         *(f"  {reason.text}" for reason in one.reasons),
     ]
-    if one.nearest:
+    if one.nearest and one.p_value <= HIGH:
         lines.append(f"  most like the labelled anomaly {one.nearest}")
     return "\n".join(lines)

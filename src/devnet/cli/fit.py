@@ -62,7 +62,7 @@ def fit(
     devnet fit cases.csv --label sick --ignore ward --report cases.html -o cases.devnet
     """
     from devnet.tables import TableModel
-    from devnet.tables.description import describe_model
+    from devnet.tables.description import describe_model, fit_notes
     from devnet.tables.overwriting import refuse_overwriting
     from devnet.tables.table_model import DEFAULT_POLICY
     from devnet.whole_file import check_target
@@ -87,7 +87,7 @@ def fit(
     seconds = time.perf_counter() - start
     if report is not None:
         _write_report(model, table, report)
-    notes = model.policy_notes()
+    notes = fit_notes(model)
     if wants_json:
         echo_json({"model": str(output), "seconds": seconds, **facts, "notes": notes})
         return

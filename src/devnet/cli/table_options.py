@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from devnet.tables.table_model import TableModel
 
 Command = Callable[..., Any]
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".svm")
 
 as_json = click.option("--json", "wants_json", is_flag=True, help="Print JSON for other programs.")
 
@@ -142,7 +144,13 @@ def chosen_policy(
         raise click.UsageError(
             f"{given[0][0]} and {given[1][0]} exclude each other; give one of them."
         )
-    return made[given[0][0]](given[0][1]) if given else None
+    if not given:
+        return None
+    ((option, value),) = given
+    try:
+        return made[option](value)
+    except ValueError as error:
+        raise click.UsageError(f"{option} {value} does not do: {error}") from None
 
 
 def _decorate(command: Command, options: tuple[Any, ...]) -> Command:
@@ -151,12 +159,20 @@ def _decorate(command: Command, options: tuple[Any, ...]) -> Command:
     return command
 
 
-def open_model(path: Any) -> "TableModel":
+def open_model(path: Path) -> "TableModel":
     """A model of raw tables, or a sentence."""
+    from devnet.model_file import ModelFileError
     from devnet.saved_models import load
     from devnet.tables.table_model import TableModel
 
-    model = load(path)
+    try:
+        model = load(path)
+    except ModelFileError as error:
+        if path.suffix.lower() in TABLE_SUFFIXES:
+            raise click.UsageError(
+                f"{path} is no model ({error}); the model comes first, then the table."
+            ) from None
+        raise
     if not isinstance(model, TableModel):
         raise click.UsageError(
             f"{path} holds a {type(model).__name__} that was fitted on a matrix in Python, not a "

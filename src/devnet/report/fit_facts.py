@@ -11,7 +11,7 @@ from devnet.model_file import package_versions
 from devnet.report.fit_page import Alert, FitFacts
 from devnet.report.number_text import in_percent
 from devnet.tables.alerts import find_alerts
-from devnet.tables.description import column_importance, describe_model
+from devnet.tables.description import column_importance, describe_model, fit_notes
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
 
@@ -52,7 +52,7 @@ def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -
         ],
         parameters=facts["parameters"],
         versions=package_versions(),
-        notes=[*found.notes, *model.policy_notes()],
+        notes=[*found.notes, *fit_notes(model)],
     )
 
 

@@ -18,6 +18,7 @@ class Alerts(NamedTuple):
     """What a policy raises in a table."""
 
     n_rows: int  # that were looked at
+    n_known: int  # that were not, because the table labels them as anomalies already
     n_alerts: int
     threshold: float
     shown: list[Explanation]  # the highest ones, the highest first
@@ -52,10 +53,15 @@ def find_alerts(
     threshold = model.threshold(source, policy, known=known, on_rows=on_rows)
     columns = model.id_columns(source)
     alarm, highest = Alarm(threshold), Reservoir(n_shown)
-    n_rows = n_alerts = 0
-    for batch, number, scores in model.scored_batches(
-        source, columns, known=known, on_rows=on_rows
-    ):
+    n_rows = n_alerts = n_done = 0
+
+    def count(done: int) -> None:
+        nonlocal n_done
+        n_done = done
+        if on_rows is not None:
+            on_rows(done)
+
+    for batch, number, scores in model.scored_batches(source, columns, known=known, on_rows=count):
         places = np.flatnonzero(alarm(scores))
         highest.add(batch.take(places), number[places], -scores[places])
         n_rows, n_alerts = n_rows + len(scores), n_alerts + len(places)
@@ -65,4 +71,4 @@ def find_alerts(
         order = np.argsort(key, kind="stable")
         shown = model.explain_rows(rows.take(order), numbers[order])
     notes = [*notes, *model.policy_notes(policy)]
-    return Alerts(n_rows, n_alerts, threshold.score, shown, notes)
+    return Alerts(n_rows, n_done - n_rows, n_alerts, threshold.score, shown, notes)

@@ -59,6 +59,8 @@ def _check_text(head: bytes, name: str) -> None:
     for start, what in _BINARY.items():
         if head.startswith(start):
             raise TableError(f"{name} is {what.replace('FILE', quote(name))}")
+    if b'"__metadata__"' in head[:64]:
+        raise TableError(f"{name} is a model file, not a table; give a table to learn from.")
     place = head.find(b"\0")
     if place >= 0:
         line = head.count(b"\n", 0, place) + 1

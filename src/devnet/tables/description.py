@@ -1,5 +1,6 @@
 """What is in a model of tables, as plain values for people, JSON and pages."""
 
+import shlex
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,9 @@ from devnet.alert_policies import policy_to_json
 from devnet.ensemble.deviation_ensemble import DeviationEnsemble
 from devnet.model_file import encode_parameters
 from devnet.tables.table_model import TableModel
+
+ALONE = 0.7  # share of one column in the scores of labelled anomalies that is suspicious
+FEW = 10  # labelled anomalies
 
 
 def describe_model(model: TableModel) -> dict[str, Any]:
@@ -33,6 +37,25 @@ def describe_model(model: TableModel) -> dict[str, Any]:
         "smallest_p_value": float(model.calibration_.ranks().p_value_of_rank[-1]),
     }
     return {**facts, **_expectations(model.detector_)}
+
+
+def fit_notes(model: TableModel) -> list[str]:
+    """What a user should know before trusting a fit, in words."""
+    notes = model.policy_notes()
+    importance = column_importance(model)
+    name = max(importance, key=importance.__getitem__)
+    if len(importance) > 1 and importance[name] > ALONE:
+        notes.append(
+            f"the column {name!r} tells labelled anomalies apart almost alone "
+            f"({importance[name]:.0%}). If it is filled in only after an anomaly was confirmed, "
+            f"leave it out: --ignore {shlex.quote(name)}"
+        )
+    if model.n_labelled_ < FEW:
+        notes.append(
+            f"{model.n_labelled_} labelled anomalies are few: ranking and reasons are uncertain "
+            f"below about {FEW}. Label some of the alerts, and fit again."
+        )
+    return notes
 
 
 def column_importance(model: TableModel) -> dict[str, float]:

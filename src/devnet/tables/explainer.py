@@ -94,8 +94,7 @@ class Explainer:
         parts = [self._by_column(profiles[[i]]) for i in range(len(rows))]
         raw = rows.select(self.encoder.read_columns())
         typical = baseline_score(self.detector, self.baseline)
-        places, similarity = nearest(profiles, self.profiles)
-        alike = [self.ids[p] if s > 0 else None for p, s in zip(places, similarity, strict=True)]
+        alike = [self._most_like(profiles[[i]], ids[i]) for i in range(len(rows))]
         return [
             Explanation(
                 int(number[i]),
@@ -109,6 +108,14 @@ class Explainer:
             )
             for i, p_value in enumerate(ranks.p_value(scores))
         ]
+
+    def _most_like(self, profile: sp.csr_array, name: str) -> str | None:
+        """The labelled anomaly, other than the row itself, with the most similar contributions."""
+        others = [place for place, one in enumerate(self.ids) if one != name]
+        if not others:
+            return None
+        (place,), (similarity,) = nearest(profile, self.profiles[others])
+        return self.ids[others[place]] if similarity > 0 else None
 
     def labelled_scores(self) -> np.ndarray:
         """Scores of the labelled anomalies: that of a typical row and what their columns add."""

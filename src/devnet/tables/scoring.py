@@ -79,7 +79,7 @@ def score_table(
             write(pa.RecordBatch.from_pydict(columns, schema))
             n_rows += len(batch)
             n_alerts += int(columns["is_alert"].sum())
-    notes = [*notes, *model.policy_notes(chosen)]
+    notes = [*notes, *_learned_rows(model, source), *model.policy_notes(chosen)]
     return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), notes)
 
 
@@ -132,6 +132,16 @@ def _schema(model: TableModel, table: str, kept: _Kept) -> pa.Schema:
     added = pa.RecordBatch.from_pydict(model.columns_of(nothing, Alarm(Threshold(0.0)))).schema
     _refuse_double_names(table, [field.name for field in kept.fields], added.names)
     return pa.schema([*(kept.fields or [pa.field(ROW, pa.int64())]), *added])
+
+
+def _learned_rows(model: TableModel, source: Source) -> list[str]:
+    """A note, where rows may be scored that were learned from."""
+    if model.label_ not in source.schema.names:
+        return []
+    return [
+        f"rows with {model.label_} = {model.anomaly_} that were learned from score higher than new "
+        "ones would; how many of such are found, the report of the fit tells."
+    ]
 
 
 def _refuse_double_names(table: str, kept: list[str], added: list[str]) -> None:

@@ -113,6 +113,11 @@ class TableModel:
         self.policy = policy
         self.random_state = random_state
 
+    def __repr__(self) -> str:
+        is_fitted = hasattr(self, "label_")
+        state = f", fitted to {self.label_} = {self.anomaly_}" if is_fitted else ""
+        return f"TableModel({self.method!r}{state})"
+
     def fit(self, table: Any, label: str, *, on_rows: OnRows | None = None) -> Self:
         """Learn from a table.
 
@@ -147,7 +152,8 @@ class TableModel:
         unlabelled, labelled = (
             encoder.encode(sample.rows) for sample in (rows.unlabelled, rows.labelled)
         )
-        matrix = _stack(unlabelled, labelled)
+        stack = sp.vstack if encoder.is_sparse else np.concatenate
+        matrix = stack([unlabelled, labelled])
         y = np.arange(matrix.shape[0]) >= unlabelled.shape[0]
         self.calibration_ = calibrate(detector, matrix, y, random_state=draw_seed(generator))
         self.detector_, self.encoder_ = detector, encoder
@@ -159,6 +165,8 @@ class TableModel:
 
     def open(self, table: Any) -> tuple[Source, list[str]]:
         """A table to score, looked at, and what is odd about its columns in words."""
+        if not hasattr(self, "encoder_"):
+            raise ValueError("this TableModel is not fitted; call fit(table, label) first.")
         source = open_table(table, types=self.encoder_.csv_types(), inferred=[self.label_])
         return source, self.encoder_.check(source.schema, source.name, source.inferred)
 
@@ -259,8 +267,9 @@ class TableModel:
         alerts: np.ndarray = self.score(table)["is_alert"].to_numpy().astype(int)
         return alerts
 
-    def explain(self, table: Any, rows: Sequence[int]) -> list[Explanation]:
+    def explain(self, table: Any, rows: int | Sequence[int]) -> list[Explanation]:
         """Why some rows have their scores, given their numbers, counted from 0."""
+        rows = [rows] if isinstance(rows, int) else rows
         source, _ = self.open(table)
         columns = [*self.encoder_.read_columns(), *self.id_columns(source)]
         return self.explain_rows(take_rows(source, rows, columns), np.asarray(rows))
@@ -285,10 +294,3 @@ class TableModel:
         model = cls()
         from_file(model, header, tensors)
         return model
-
-
-def _stack(unlabelled: Any, labelled: Any) -> Any:
-    """Two encoded parts of a table as one matrix."""
-    if sp.issparse(unlabelled):
-        return sp.vstack([unlabelled, labelled], format="csr")
-    return np.concatenate([unlabelled, labelled])
