@@ -26,9 +26,10 @@ from devnet.tables.plain_columns import check_names
 from devnet.tables.read_ahead import read_ahead
 from devnet.tables.source import Batches, Source, reading
 from devnet.tables.table_error import TableError
+from devnet.tables.text_dates import FORMATS
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
-DATES = [csv.ISO8601, "%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"]
+DATES = [csv.ISO8601, *FORMATS]
 BLOCK_SIZES = (1 << 22, 1 << 26, 1 << 30)  # bytes; the next where a row is longer
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.*)", re.S

@@ -9,6 +9,7 @@ import pyarrow as pa
 from devnet.tables.plain_columns import check_names, plain_schema
 from devnet.tables.source import Batches, Source, reading
 from devnet.tables.table_error import TableError
+from devnet.tables.text_dates import with_dates
 
 NAME = "the table"
 
@@ -47,11 +48,11 @@ class StreamSource(Source):
         yield from self._reader
 
 
-def memory_source(table: Any) -> Source:
-    """A table in memory as a source."""
+def memory_source(table: Any, may_be_date: Callable[[str], bool] = lambda name: True) -> Source:
+    """A table in memory as a source; text of some columns may be dates."""
     if not hasattr(table, "__len__") and hasattr(table, "__arrow_c_stream__"):
         return StreamSource(table)
-    return MemorySource(_in_arrow(_converter(table), table))
+    return MemorySource(with_dates(_in_arrow(_converter(table), table), may_be_date))
 
 
 def _converter(table: Any) -> Callable[[Any], pa.Table]:

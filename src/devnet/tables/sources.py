@@ -5,6 +5,7 @@ import glob
 import os
 import stat
 from collections.abc import Collection, Mapping
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -46,7 +47,7 @@ def open_table(
         pattern such as "data/*.parquet", which are one table; a pandas or polars data frame, a
         pyarrow Table or RecordBatch, anything with `__arrow_c_stream__`, a dictionary of columns.
     types : mapping of column names to Arrow types, default=None
-        Types of columns of CSV files; those of others are inferred.
+        Types of columns of CSV files, and of dates that are text in memory; others are inferred.
     inferred : collection of str, default=None
         The only columns of CSV files that are inferred, where all others without a type are text.
 
@@ -62,7 +63,7 @@ def open_table(
     (2, ['amount', 'card'])
     """
     if not isinstance(table, str | os.PathLike):
-        return memory_source(table)
+        return memory_source(table, partial(_may_be_date, types or {}, inferred))
     name = os.fspath(table)
     if not isinstance(name, str) or not name or "\0" in name:
         raise TableError(f"{name!r} is no path; give the name of a file, for example table.csv.")
@@ -74,6 +75,16 @@ def open_table(
     same = {field.name: field.type for field in first.schema}
     others = [_open_file(path, str(path), same, inferred) for path in paths[1:]]
     return JoinedSource(name, [first, *others])
+
+
+def _may_be_date(
+    types: Mapping[str, pa.DataType], inferred: Collection[str] | None, name: str
+) -> bool:
+    """Whether text of a column is looked at for dates, as a CSV file's would be."""
+    kind = types.get(name)
+    if kind is None:
+        return inferred is None
+    return bool(pa.types.is_temporal(kind))
 
 
 def paths_of(name: str) -> list[Path]:

@@ -1,0 +1,42 @@
+"""Dates that come as text: a CSV reader looks for them, whoever made a data frame may not have."""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+FORMATS = ["%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"]  # besides ISO 8601
+LOOKS_LIKE = r"^(\d{4}-\d{2}-\d{2}|\d{2}\.\d{2}\.\d{4})"
+LOOKED_AT = 100  # texts that must look like dates before all are tried
+
+
+def with_dates(table: pa.Table, may_be_date: Callable[[str], bool]) -> pa.Table:
+    """The table, with columns of text as dates where every known value is one.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    may_be_date : callable
+        Whether a column of this name is looked at.
+    """
+    for place, field in enumerate(table.schema):
+        is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        if is_text and may_be_date(field.name):
+            dates = _as_dates(table.column(place))
+            if dates is not None:
+                table = table.set_column(place, field.name, dates)
+    return table
+
+
+def _as_dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    first = column.drop_null().slice(0, LOOKED_AT)
+    if not len(first) or not pc.all(pc.match_substring_regex(first, LOOKS_LIKE)).as_py():
+        return None
+    try:
+        return column.cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        for form in FORMATS:
+            dates = pc.strptime(column, format=form, unit="us", error_is_null=True)
+            if dates.null_count == column.null_count:
+                return dates
+    return None
