@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from devnet.alarm import Alarm, Threshold
 from devnet.datasets.payments import make_payments, payment_batches
 from devnet.tables import TableModel, score_table
 from devnet.tables.output import open_output
@@ -83,8 +84,9 @@ def shares(model: TableModel, table: Path, output: Path) -> str:
     n_read = sum(map(len, batches))
     matrices = [model.encoder_.encode(batch) for batch in batches]
     scores = [model.detector_.anomaly_score(matrix) for matrix in matrices]
+    alarm = Alarm(Threshold(1.0))
     added = [
-        pa.RecordBatch.from_pydict({ID: batch[ID], **model.columns_of(score, 1.0)})
+        pa.RecordBatch.from_pydict({ID: batch[ID], **model.columns_of(score, alarm)})
         for batch, score in zip(batches, scores, strict=True)
     ]
 
@@ -101,7 +103,7 @@ def shares(model: TableModel, table: Path, output: Path) -> str:
         "read": lambda: [None for _ in zip(source.batches(columns), range(8), strict=False)],
         "encode": each(model.encoder_.encode, batches),
         "score": each(model.detector_.anomaly_score, matrices),
-        "p-values": each(lambda score: model.columns_of(score, 1.0), scores),
+        "p-values": each(lambda score: model.columns_of(score, alarm), scores),
         "write": write,
     }
     seconds = dict(zip(steps, (t for _, t in best(*steps.values())), strict=True))
