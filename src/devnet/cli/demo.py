@@ -15,7 +15,7 @@ from devnet.cli.table_options import as_json, echo_json
 if TYPE_CHECKING:
     import numpy as np
 
-    from devnet.tables import TableModel
+    from devnet.tables import Explanation, TableModel
 
 N_ALERTS = 100
 N_SHOWN = 2
@@ -51,8 +51,8 @@ def demo(folder: Path, rows: int, wants_json: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     kind = _make_up(folder / TABLE, rows, say)
     model = _fit(folder, say)
-    found = _raise_alerts(model, folder, kind, say)
-    _explain(model, folder, say)
+    highest, found = _raise_alerts(model, folder, kind, say)
+    _explain(highest, folder, say)
     _score(model, folder, say)
     report = _report(model, folder)
     seconds = time.perf_counter() - start
@@ -93,8 +93,8 @@ def _fit(folder: Path, say: Say) -> "TableModel":
 
 def _raise_alerts(
     model: "TableModel", folder: Path, kind: "np.ndarray", say: Say
-) -> dict[str, Any]:
-    """Show the highest rows, and what all alerts are in truth."""
+) -> tuple["Explanation", dict[str, Any]]:
+    """Show the highest rows, and what all alerts are in truth; returns the highest, and facts."""
     from devnet.alert_policies import Budget
     from devnet.tables import find_alerts
 
@@ -110,14 +110,11 @@ def _raise_alerts(
 As the payments are made up, we can look: of the {found.n_alerts} highest that nobody had labelled,
 {n_fraud} are fraud ({kinds}).
 By chance it would be {(kind != "normal").mean():.1%}.""")
-    return {"alerts": found.n_alerts, "fraud_among_alerts": n_fraud, "kinds": dict(truth)}
+    facts = {"alerts": found.n_alerts, "fraud_among_alerts": n_fraud, "kinds": dict(truth)}
+    return found.shown[0], facts
 
 
-def _explain(model: "TableModel", folder: Path, say: Say) -> None:
-    from devnet.alert_policies import Budget
-    from devnet.tables import find_alerts
-
-    (highest,) = find_alerts(model, folder / TABLE, policy=Budget(1)).shown
+def _explain(highest: "Explanation", folder: Path, say: Say) -> None:
     say(f"\n$ devnet explain {folder / MODEL} {folder / TABLE} --row {highest.row}")
     say(explanation_text(highest))
 
