@@ -65,6 +65,10 @@ def _without_docstrings(text):
 def test_public_names_are_what_is_visible():
     assert set(dir(devnet)) == set(devnet.__all__)
     assert not [name for name in devnet.__all__ if getattr(devnet, name, None) is None]
+    assert devnet.significance.Budget(3).n == 3  # submodules need no import of their own
+    assert callable(devnet.explanation.contributions)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        devnet.nonsense  # noqa: B018
 
 
 def test_importing_devnet_is_light_and_leaves_random_state_alone():
