@@ -52,7 +52,7 @@ class Source(ABC):
             raise TableError(str(error)) from None
         return self._in_pieces(chosen)
 
-    def with_codes(self, columns: Collection[str]) -> "Source":  # noqa: ARG002
+    def with_codes(self, columns: Collection[str]) -> "Source":
         """The same table, where texts of these columns may come as codes of a dictionary."""
         return self
 
