@@ -3,7 +3,8 @@
 import numpy as np
 from accuracy import run
 
-from devnet import datasets, network_detector
+from devnet import datasets
+from devnet.detectors import network_detector
 
 N_COLUMNS = 10_000  # the most frequent ones: a dense batch of them still fits
 N_RUNS = 3

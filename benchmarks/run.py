@@ -15,8 +15,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from devnet import DeviationEnsemble, DevNet
 from devnet.competitors import PUBaggedTrees
+from devnet.detectors.methods import METHODS
 from devnet.experiments.memory import forget_peak_memory, peak_memory
-from devnet.methods import METHODS
 
 REPEATS = 5
 N_LABELLED = 30

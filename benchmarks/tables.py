@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from devnet.alarm import Alarm, Threshold
 from devnet.datasets.payments import make_payments, payment_batches
+from devnet.significance.alarm import Alarm, Threshold
 from devnet.tables import TableModel, score_table
 from devnet.tables.output import open_output
-from devnet.tables.sources import open_table
+from devnet.tables.sources.opening import open_table
 
 REPEATS = 3
 METHODS = ("DevNet", "deviation ensemble")

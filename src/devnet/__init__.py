@@ -4,39 +4,67 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from devnet.data_reference import DataReference, HybridReference
-    from devnet.deviation_network import DevNet
-    from devnet.ensemble.deviation_ensemble import DeviationEnsemble
-    from devnet.model_file import ModelFileError
-    from devnet.reference_scores import GaussianPrior
-    from devnet.saved_models import load
-    from devnet.standard_prior import StandardPrior
+    from devnet.core.model_file import ModelFileError
+    from devnet.detectors.deviation_network import DevNet
+    from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
+    from devnet.engine.data_reference import DataReference, HybridReference
+    from devnet.engine.reference_scores import GaussianPrior
+    from devnet.engine.standard_prior import StandardPrior
+    from devnet.loading import load
+    from devnet.significance.policies import (
+        Budget,
+        Confidence,
+        ExpectedCost,
+        FalseAlarmRate,
+        FalseDiscoveryRate,
+    )
+    from devnet.tables.alerts import find_alerts
+    from devnet.tables.scoring import score_table
+    from devnet.tables.table_error import TableError
+    from devnet.tables.table_model import TableModel
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Budget",
+    "Confidence",
     "DataReference",
     "DevNet",
     "DeviationEnsemble",
+    "ExpectedCost",
+    "FalseAlarmRate",
+    "FalseDiscoveryRate",
     "GaussianPrior",
     "HybridReference",
     "ModelFileError",
     "StandardPrior",
+    "TableError",
+    "TableModel",
     "__version__",
+    "find_alerts",
     "load",
+    "score_table",
 ]
 
-_HOMES = {  # imported when asked for, so that `devnet --help` need not wait for SciPy
-    "DataReference": "devnet.data_reference",
-    "DevNet": "devnet.deviation_network",
-    "DeviationEnsemble": "devnet.ensemble.deviation_ensemble",
-    "GaussianPrior": "devnet.reference_scores",
-    "HybridReference": "devnet.data_reference",
-    "ModelFileError": "devnet.model_file",
-    "StandardPrior": "devnet.standard_prior",
-    "load": "devnet.saved_models",
+_HOMES = {  # imported when asked for, so that `import devnet` and `devnet --help` stay quick
+    "Budget": "devnet.significance.policies",
+    "Confidence": "devnet.significance.policies",
+    "DataReference": "devnet.engine.data_reference",
+    "DevNet": "devnet.detectors.deviation_network",
+    "DeviationEnsemble": "devnet.detectors.ensemble.deviation_ensemble",
+    "ExpectedCost": "devnet.significance.policies",
+    "FalseAlarmRate": "devnet.significance.policies",
+    "FalseDiscoveryRate": "devnet.significance.policies",
+    "GaussianPrior": "devnet.engine.reference_scores",
+    "HybridReference": "devnet.engine.data_reference",
+    "ModelFileError": "devnet.core.model_file",
+    "StandardPrior": "devnet.engine.standard_prior",
+    "TableError": "devnet.tables.table_error",
+    "TableModel": "devnet.tables.table_model",
+    "find_alerts": "devnet.tables.alerts",
+    "load": "devnet.loading",
+    "score_table": "devnet.tables.scoring",
 }
-
 
 _SUBMODULES = ("competitors", "datasets", "explanation", "significance", "tables")
 

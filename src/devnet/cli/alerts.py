@@ -74,7 +74,7 @@ def alerts(
 
 def _when_there_are_none(policy: Any) -> list[str]:
     """What no alert means, and what to do."""
-    from devnet.alert_policies import FalseDiscoveryRate
+    from devnet.significance.policies import FalseDiscoveryRate
 
     notes = []
     if isinstance(policy, FalseDiscoveryRate):

@@ -60,9 +60,9 @@ def compare(
     devnet compare payments.parquet --label fraud
     devnet compare payments.parquet --label fraud --method DevNet --method 'PU trees'
     """
+    from devnet.core.whole_file import check_target
     from devnet.experiments.comparison import compare_methods
     from devnet.tables.overwriting import refuse_overwriting
-    from devnet.whole_file import check_target
 
     refuse_overwriting(table, report)
     if report is not None:
@@ -91,7 +91,7 @@ def compare(
 
 
 def _echo(found: "Comparison", training: TrainingOptions) -> None:
-    from devnet.methods import METHODS
+    from devnet.detectors.methods import METHODS
 
     width = max(len(one.method) for one in found.methods)
     click.echo(f"""\
@@ -116,8 +116,8 @@ def _echo(found: "Comparison", training: TrainingOptions) -> None:
 
 
 def _write_report(found: "Comparison", report: Path, *, is_told: bool) -> None:
+    from devnet.core.whole_file import write_whole
     from devnet.report.comparison_page import make_comparison_page
-    from devnet.whole_file import write_whole
 
     write_whole(report, make_comparison_page(found).encode())
     if is_told:

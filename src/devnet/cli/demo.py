@@ -65,8 +65,8 @@ def _make_up(path: Path, n_rows: int, say: Say) -> "np.ndarray":
     """Write the table; returns the truth, which a bank would not have."""
     import pyarrow.parquet as pq
 
+    from devnet.core.whole_file import whole_file
     from devnet.datasets.payments import make_payments
-    from devnet.whole_file import whole_file
 
     table, kind = make_payments(n_rows, seed=SEED)
     with whole_file(path) as temporary:
@@ -95,7 +95,7 @@ def _raise_alerts(
     model: "TableModel", folder: Path, kind: "np.ndarray", say: Say
 ) -> tuple["Explanation", dict[str, Any]]:
     """Show the highest rows, and what all alerts are in truth; returns the highest, and facts."""
-    from devnet.alert_policies import Budget
+    from devnet.significance.policies import Budget
     from devnet.tables import find_alerts
 
     command = f"devnet alerts {folder / MODEL} {folder / TABLE}"
@@ -128,9 +128,9 @@ def _score(model: "TableModel", folder: Path, say: Say) -> None:
 
 
 def _report(model: "TableModel", folder: Path) -> Path:
+    from devnet.core.whole_file import write_whole
     from devnet.report.fit_facts import fit_facts
     from devnet.report.fit_page import make_fit_page
-    from devnet.whole_file import write_whole
 
     path = folder / "report.html"
     write_whole(path, make_fit_page(fit_facts(model, folder / TABLE)).encode())

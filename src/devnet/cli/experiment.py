@@ -10,7 +10,7 @@ from devnet.cli.table_options import as_json, echo_json
 
 if TYPE_CHECKING:
     from devnet.experiments.runner import Progress
-    from devnet.experiments.table import Table
+    from devnet.experiments.table import ResultTable
 
 FOLDER = Path("experiments")
 FORMATS = ("text", "markdown", "csv", "json")
@@ -147,10 +147,10 @@ def table(name: str, form: str, folder: Path, results: Path | None) -> None:
 @folders
 def report(output: Path | None, folder: Path, results: Path | None, wants_json: bool) -> None:
     """Write one page with all tables and figures."""
+    from devnet.core.whole_file import write_whole
     from devnet.experiments.plan import read_experiments
     from devnet.experiments.results import read_results
     from devnet.report.experiments_page import make_page
-    from devnet.whole_file import write_whole
 
     found = [
         (one, read_results(_results_path(one.name, folder, results)))
@@ -204,7 +204,7 @@ def verify(against: Path, folder: Path, results: Path | None, wants_json: bool) 
         raise click.ClickException("not all experiments are reproduced.")
 
 
-def _show(made: "list[Table]", form: str) -> None:
+def _show(made: "list[ResultTable]", form: str) -> None:
     from devnet.cli import table_text
 
     click.echo(getattr(table_text, form)(made))

@@ -73,7 +73,7 @@ def p_text(p_value: float) -> str:
 
 def explanation_text(one: "Explanation") -> str:
     """What each column adds to a row's score, as a sum."""
-    from devnet.tables.wording import share_text
+    from devnet.core.wording import share_text
 
     name = f"Row {one.row}" if one.id == f"row {one.row}" else f"Row {one.row}, {one.id}"
     shown = {name: part for name, part in one.contributions.items() if abs(part) >= LEAST_SHOWN}

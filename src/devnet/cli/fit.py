@@ -61,11 +61,11 @@ def fit(
     devnet fit 'logs/*.csv' --label state --anomaly intrusion -o logs.devnet
     devnet fit cases.csv --label sick --ignore ward --report cases.html -o cases.devnet
     """
+    from devnet.core.whole_file import check_target
     from devnet.tables import TableModel
     from devnet.tables.description import describe_model, fit_notes
     from devnet.tables.overwriting import refuse_overwriting
     from devnet.tables.table_model import DEFAULT_POLICY
-    from devnet.whole_file import check_target
 
     start = time.perf_counter()
     refuse_overwriting(table, output, report)
@@ -102,9 +102,9 @@ def fit(
 
 
 def _write_report(model: Any, table: str, path: Path) -> None:
+    from devnet.core.whole_file import write_whole
     from devnet.report.fit_facts import fit_facts
     from devnet.report.fit_page import make_fit_page
-    from devnet.whole_file import write_whole
 
     with counting_rows("Scoring", table) as on_rows:
         facts = fit_facts(model, table, on_rows=on_rows)

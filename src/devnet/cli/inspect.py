@@ -20,7 +20,7 @@ def inspect(model: Path, wants_json: bool) -> None:
     devnet inspect fraud.devnet
     devnet inspect fraud.devnet --json
     """
-    from devnet.model_file import read
+    from devnet.core.model_file import read
     from devnet.tables.description import describe_model
 
     facts = describe_model(open_model(model))

@@ -9,7 +9,7 @@ try:
 except ImportError:  # pragma: no cover - an installation without extras
     sys.exit("the devnet command needs two more packages: pip install 'deviation-network[cli]'")
 
-from devnet.names import known
+from devnet.core.names import known
 
 VERBS = {  # each must import little, for the help of all of them is shown at once
     "fit": "devnet.cli.fit",

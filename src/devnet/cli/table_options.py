@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 if TYPE_CHECKING:
-    from devnet.alert_policies import AlertPolicy
+    from devnet.significance.policies import AlertPolicy
     from devnet.tables.table_model import TableModel
 
 Command = Callable[..., Any]
@@ -123,7 +123,7 @@ def chosen_policy(
     cost: tuple[float, float] | None,
 ) -> "AlertPolicy | None":
     """The policy that the options name; None where there is none of them."""
-    from devnet.alert_policies import (
+    from devnet.significance.policies import (
         Budget,
         Confidence,
         ExpectedCost,
@@ -161,8 +161,8 @@ def _decorate(command: Command, options: tuple[Any, ...]) -> Command:
 
 def open_model(path: Path) -> "TableModel":
     """A model of raw tables, or a sentence."""
-    from devnet.model_file import ModelFileError
-    from devnet.saved_models import load
+    from devnet.core.model_file import ModelFileError
+    from devnet.loading import load
     from devnet.tables.table_model import TableModel
 
     try:
@@ -237,7 +237,7 @@ def counting_rows(what: str, table: str, then: str = "") -> Iterator[Callable[[i
 
 def _count_rows(table: str) -> int | None:
     """Rows of a table, where that is known before reading it."""
-    from devnet.tables.sources import open_table
+    from devnet.tables.sources.opening import open_table
 
     try:
         return open_table(table).n_rows

@@ -5,10 +5,10 @@ import io
 import json as json_module
 from typing import Any
 
-from devnet.experiments.table import Cell, Table
+from devnet.experiments.table import Cell, ResultTable
 
 
-def text(tables: list[Table]) -> str:
+def text(tables: list[ResultTable]) -> str:
     """For a terminal; where it is too narrow, standard deviations are left out."""
     from rich.console import Console
     from rich.table import Table as RichTable
@@ -33,7 +33,7 @@ def text(tables: list[Table]) -> str:
     return captured.get().rstrip("\n")
 
 
-def _width(table: Table, *, narrow: bool) -> int:
+def _width(table: ResultTable, *, narrow: bool) -> int:
     """Characters of the widest line, with borders; a header may be broken between words."""
     words = [max(map(len, name.split()), default=0) for name in table.header]
     columns = zip(*table.rows, strict=True)
@@ -51,12 +51,12 @@ def _styled(cell: Cell, narrow: bool) -> Any:
     return Text(_text(cell, narrow), "bold" if cell.is_best else "")
 
 
-def markdown(tables: list[Table]) -> str:
+def markdown(tables: list[ResultTable]) -> str:
     """For a document."""
     return "\n\n".join(map(_markdown_table, tables))
 
 
-def _markdown_table(table: Table) -> str:
+def _markdown_table(table: ResultTable) -> str:
     lines = [f"**{table.title}**", "", _markdown_row(table.header)]
     lines.append(_markdown_row(["---"] * len(table.header)))
     lines += [_markdown_row([_bold(cell) for cell in row]) for row in table.rows]
@@ -73,7 +73,7 @@ def _bold(cell: Cell) -> str:
     return f"**{cell.text}**" if cell.is_best else cell.text
 
 
-def csv(tables: list[Table]) -> str:
+def csv(tables: list[ResultTable]) -> str:
     """For a spreadsheet: one table below the other, each line starting with its title."""
     file = io.StringIO()
     writer = csv_module.writer(file, lineterminator="\n")
@@ -83,7 +83,7 @@ def csv(tables: list[Table]) -> str:
     return file.getvalue().rstrip("\n")
 
 
-def json(tables: list[Table]) -> str:
+def json(tables: list[ResultTable]) -> str:
     """For a program: lists of records."""
     made = [
         {

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from devnet.core.names import known
 from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.download import DownloadError, NotServedError, checksum
 from devnet.datasets.download import download as download_file
-from devnet.datasets.records import File, Record, Source
-from devnet.names import known
+from devnet.datasets.records import File, PublishedCopy, SetRecord
 
 __all__ = ["DATASETS", "Dataset", "DownloadError", "fetch", "find", "load"]
 
@@ -85,7 +85,7 @@ def load(name: str, folder: Folder | None = None) -> Dataset:
     return Dataset(name, table.rows, table.is_anomaly, table.names, description)
 
 
-def find(name: str, folder: Folder | None = None) -> tuple[Source, list[Path]] | None:
+def find(name: str, folder: Folder | None = None) -> tuple[PublishedCopy, list[Path]] | None:
     """The copy that `load` reads: its source and its files, or None where there is no copy."""
     return DATASETS[known(name, DATASETS, "data set")].find(_folders(folder))
 
@@ -166,7 +166,7 @@ def _is_whole(path: Path, sha256: str) -> bool:
     return path.is_file() and (not sha256 or checksum(path) == sha256)
 
 
-def _absent(name: str, record: Record, folder: Folder | None) -> str:
+def _absent(name: str, record: SetRecord, folder: Folder | None) -> str:
     wanted = " or ".join(
         " + ".join(file.name for file in source.files) for source in record.sources
     )

@@ -1,7 +1,7 @@
 """The paper's nine data sets as data: what they are, and where copies of them come from."""
 
 from devnet.datasets import parsers
-from devnet.datasets.records import File, Record, Source
+from devnet.datasets.records import File, PublishedCopy, SetRecord
 
 AUTHORS = "https://raw.githubusercontent.com/GuansongPang/deviation-network/master/dataset"
 ADBENCH = "https://raw.githubusercontent.com/Minqi824/ADBench/main/adbench/datasets/Classical"
@@ -13,7 +13,7 @@ LABELLED_CSV = "CSV with a header, last column class"
 CSR_NPZ = "SciPy CSR matrix in an .npz, labels in an .npy"
 
 DATASETS = {
-    "donors": Record(
+    "donors": SetRecord(
         domain="donations",
         anomaly="exceptionally exciting project",
         n_rows=619_326,
@@ -24,14 +24,14 @@ DATASETS = {
         licence="rules of the KDD Cup 2014 competition at Kaggle",
         citation="DonorsChoose.org, Predicting Excitement at DonorsChoose.org, KDD Cup, 2014",
         sources=(
-            Source(
+            PublishedCopy(
                 files=(File("donors.npz", f"{ADBENCH}/11_donors.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
             ),
         ),
     ),
-    "census": Record(
+    "census": SetRecord(
         domain="incomes",
         anomaly="income over 50,000 dollars",
         n_rows=299_285,
@@ -42,7 +42,7 @@ DATASETS = {
         licence=CC_BY,
         citation="US Census Bureau, Census-Income (KDD), UCI Machine Learning Repository, 2000",
         sources=(
-            Source(
+            PublishedCopy(
                 files=(
                     File(
                         "census-income.data.gz",
@@ -61,7 +61,7 @@ DATASETS = {
             ),
         ),
     ),
-    "fraud": Record(
+    "fraud": SetRecord(
         domain="payments",
         anomaly="fraudulent credit card transaction",
         n_rows=284_807,
@@ -73,7 +73,7 @@ DATASETS = {
         citation="Dal Pozzolo, Caelen, Johnson, Bontempi, Calibrating Probability with "
         "Undersampling for Unbalanced Classification, IEEE SSCI, 2015",
         sources=(
-            Source(
+            PublishedCopy(
                 files=(
                     File(
                         "creditcard.csv",
@@ -84,14 +84,14 @@ DATASETS = {
                 parse=parsers.credit_card_csv,
                 format="CSV with a header: Time, V1 to V28, Amount, Class",
             ),
-            Source(
+            PublishedCopy(
                 files=(File("fraud.npz"),),
                 parse=parsers.raw_matrix_npz,
                 format=f"{MATRIX_NPZ}, not scaled",
             ),
         ),
     ),
-    "celeba": Record(
+    "celeba": SetRecord(
         domain="faces",
         anomaly="bald celebrity",
         n_rows=202_599,
@@ -102,14 +102,14 @@ DATASETS = {
         licence="for non-commercial research only",
         citation="Liu, Luo, Wang, Tang, Deep Learning Face Attributes in the Wild, ICCV, 2015",
         sources=(
-            Source(
+            PublishedCopy(
                 files=(File("celeba.npz", f"{ADBENCH}/8_celeba.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
             ),
         ),
     ),
-    "backdoor": Record(
+    "backdoor": SetRecord(
         domain="networks",
         anomaly="backdoor attack",
         n_rows=95_329,
@@ -121,7 +121,7 @@ DATASETS = {
         citation="Moustafa, Slay, UNSW-NB15: A Comprehensive Data Set for Network Intrusion "
         "Detection Systems, MilCIS, 2015",
         sources=(
-            Source(
+            PublishedCopy(
                 files=(
                     File(
                         "UNSW_NB15_traintest_backdoor.tar.xz",
@@ -134,7 +134,7 @@ DATASETS = {
             ),
         ),
     ),
-    "URL": Record(
+    "URL": SetRecord(
         domain="web",
         anomaly="malicious URL",
         n_rows=89_063,
@@ -146,19 +146,19 @@ DATASETS = {
         citation="Ma, Saul, Savage, Voelker, Identifying Suspicious URLs: An Application of "
         "Large-Scale Online Learning, ICML, 2009",
         sources=(
-            Source(
+            PublishedCopy(
                 files=tuple(File(f"url_svmlight/Day{day}.svm") for day in parsers.URL_DAYS),
                 parse=parsers.svmlight_days,
                 format="svmlight, one file a day, the first week",
             ),
-            Source(
+            PublishedCopy(
                 # The server of the set's own page has no https, and there is no checksum.
                 files=(File("url_svmlight.tar.gz", f"{UCI}/url/url_svmlight.tar.gz"),),
                 parse=parsers.svmlight_days_archive,
                 format="svmlight, one file a day in a .tar.gz archive, of which the first week is "
                 "read",
             ),
-            Source(
+            PublishedCopy(
                 files=(File("url_X.npz"), File("url_y.npy")),
                 parse=parsers.csr_npz,
                 format=CSR_NPZ,
@@ -168,7 +168,7 @@ DATASETS = {
             ),
         ),
     ),
-    "campaign": Record(
+    "campaign": SetRecord(
         domain="marketing",
         anomaly="successful marketing call",
         n_rows=41_188,
@@ -180,24 +180,24 @@ DATASETS = {
         citation="Moro, Cortez, Rita, A Data-Driven Approach to Predict the Success of Bank "
         "Telemarketing, Decision Support Systems, 2014",
         sources=(
-            Source(
+            PublishedCopy(
                 files=(File("campaign.npz", f"{ADBENCH}/5_campaign.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
             ),
-            Source(
+            PublishedCopy(
                 files=(File("bank-additional-full.csv"),),
                 parse=parsers.bank_marketing_csv,
                 format="CSV with a header and semicolons, last column y",
             ),
-            Source(
+            PublishedCopy(
                 files=(File("bank-additional.zip", f"{UCI}/00222/bank-additional.zip"),),
                 parse=parsers.bank_marketing_csv,
                 format="CSV with a header and semicolons, last column y, in a .zip archive",
             ),
         ),
     ),
-    "news20": Record(
+    "news20": SetRecord(
         domain="news",
         anomaly="message of the smaller class",
         n_rows=10_523,
@@ -209,12 +209,12 @@ DATASETS = {
         citation="Keerthi, DeCoste, A Modified Finite Newton Method for Fast Solution of Large "
         "Scale Linear SVMs, JMLR, 2005",
         sources=(
-            Source(
+            PublishedCopy(
                 files=(File("news20.binary"),),
                 parse=parsers.news20_svmlight,
                 format="svmlight",
             ),
-            Source(
+            PublishedCopy(
                 files=(
                     File(
                         "news20.binary.bz2",
@@ -225,7 +225,7 @@ DATASETS = {
                 parse=parsers.news20_svmlight,
                 format="svmlight, compressed by bzip2",
             ),
-            Source(
+            PublishedCopy(
                 files=(File("news20_X.npz"), File("news20_y.npy")),
                 parse=parsers.csr_npz,
                 format=CSR_NPZ,
@@ -234,7 +234,7 @@ DATASETS = {
             ),
         ),
     ),
-    "thyroid": Record(
+    "thyroid": SetRecord(
         domain="medicine",
         anomaly="hypothyroid patient",
         n_rows=7_200,
@@ -245,7 +245,7 @@ DATASETS = {
         licence=CC_BY,
         citation="Quinlan, Thyroid Disease, UCI Machine Learning Repository, 1987",
         sources=(
-            Source(
+            PublishedCopy(
                 files=(
                     File(
                         "annthyroid_21feat_normalised.csv",

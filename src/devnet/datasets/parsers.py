@@ -34,7 +34,7 @@ citizenship|own business or self employed|fill inc questionnaire for veteran's a
 veterans benefits|weeks worked in year|year""".replace("\n", "").split("|")
 
 
-class Table(NamedTuple):
+class RawSet(NamedTuple):
     """What a parser finds."""
 
     rows: Any  # (n, d) float32 array or CSR matrix
@@ -42,44 +42,44 @@ class Table(NamedTuple):
     names: list[str]  # of the columns; empty where there are none
 
 
-def labelled_csv(path: Path) -> Table:
+def labelled_csv(path: Path) -> RawSet:
     """Numbers with a header line and a last column `class`: .csv, or in a .tar.xz archive."""
     with _open_text(path) as file:
         names = next(csv.reader([file.readline()]))
         values = np.loadtxt(file, delimiter=",", dtype=np.float32)
-    return Table(np.ascontiguousarray(values[:, :-1]), values[:, -1] == 1, names[:-1])
+    return RawSet(np.ascontiguousarray(values[:, :-1]), values[:, -1] == 1, names[:-1])
 
 
-def matrix_npz(path: Path) -> Table:
+def matrix_npz(path: Path) -> RawSet:
     """Arrays `X` and `y` in an .npz file, and `feature_names` where there are any."""
     with np.load(path, allow_pickle=False) as file:
         names = file["feature_names"].tolist() if "feature_names" in file.files else []
-        return Table(file["X"].astype(np.float32, copy=False), file["y"] == 1, names)
+        return RawSet(file["X"].astype(np.float32, copy=False), file["y"] == 1, names)
 
 
-def raw_matrix_npz(path: Path) -> Table:
+def raw_matrix_npz(path: Path) -> RawSet:
     """As `matrix_npz`, for columns that are still to be scaled to [0, 1]."""
     table = matrix_npz(path)
     return table._replace(rows=min_max(table.rows))
 
 
-def csr_npz(rows: Path, labels: Path) -> Table:
+def csr_npz(rows: Path, labels: Path) -> RawSet:
     """A CSR matrix saved by SciPy, and its labels."""
     matrix = sp.csr_matrix(sp.load_npz(rows), dtype=np.float32)
-    return Table(matrix, np.load(labels, allow_pickle=False) == 1, [])
+    return RawSet(matrix, np.load(labels, allow_pickle=False) == 1, [])
 
 
-def credit_card_csv(path: Path) -> Table:
+def credit_card_csv(path: Path) -> RawSet:
     """The credit card transactions of ULB: V1 to V28 and Amount, scaled; Class 1 is a fraud."""
     with _open_text(path) as file:
         names = next(csv.reader([file.readline()]))
         values = np.loadtxt((line.replace('"', "") for line in file), delimiter=",")
     columns = [place for place, name in enumerate(names) if name not in ("Time", "Class")]
     is_anomaly = values[:, names.index("Class")] == 1
-    return Table(min_max(values[:, columns]), is_anomaly, [names[place] for place in columns])
+    return RawSet(min_max(values[:, columns]), is_anomaly, [names[place] for place in columns])
 
 
-def bank_marketing_csv(path: Path) -> Table:
+def bank_marketing_csv(path: Path) -> RawSet:
     """UCI bank marketing, separated by semicolons; `y` is yes for a successful campaign.
 
     As .csv, or in the .zip archive in which it is published.
@@ -92,10 +92,10 @@ def bank_marketing_csv(path: Path) -> Table:
         encode = numbers if _is_number(texts[0]) else categories
         parts.append(encode(name, list(texts)))
     table = side_by_side(parts)
-    return Table(min_max(table.values), np.array(columns[-1]) == "yes", table.names)
+    return RawSet(min_max(table.values), np.array(columns[-1]) == "yes", table.names)
 
 
-def census(data: Path, test: Path) -> Table:
+def census(data: Path, test: Path) -> RawSet:
     """UCI census-income: 7 continuous columns scaled, 33 nominal ones one-hot, `?` all zeros."""
     records = [record for path in (data, test) for record in _census_records(path)]
     columns = list(zip(*records, strict=True))
@@ -111,15 +111,15 @@ def census(data: Path, test: Path) -> Table:
     ]
     table = side_by_side(parts)
     is_anomaly = np.array([label.startswith("50000+") for label in columns[-1]])
-    return Table(min_max(table.values), is_anomaly, table.names)
+    return RawSet(min_max(table.values), is_anomaly, table.names)
 
 
-def svmlight_days(*paths: Path) -> Table:
+def svmlight_days(*paths: Path) -> RawSet:
     """Days of the URL collection, one svmlight file each; label +1 is a malicious URL."""
     return _stacked_days([_svmlight(str(path)) for path in paths])
 
 
-def svmlight_days_archive(path: Path) -> Table:
+def svmlight_days_archive(path: Path) -> RawSet:
     """The first week of the URL collection, straight out of its .tar.gz archive."""
     wanted = [f"Day{day}.svm" for day in URL_DAYS]
     days = {}
@@ -137,7 +137,7 @@ def svmlight_days_archive(path: Path) -> Table:
     return _stacked_days([days[name] for name in wanted])
 
 
-def news20_svmlight(path: Path) -> Table:
+def news20_svmlight(path: Path) -> RawSet:
     """LIBSVM's news20.binary with the smaller class thinned out to 5%, always to the same rows."""
     rows, labels = _svmlight(str(path))
     is_anomaly = labels == (1 if (labels == 1).sum() < (labels != 1).sum() else -1)
@@ -145,7 +145,7 @@ def news20_svmlight(path: Path) -> Table:
     size = round(len(normal) * NEWS20_ANOMALIES / (1 - NEWS20_ANOMALIES))
     kept = np.random.default_rng(0).choice(anomalies, min(size, len(anomalies)), replace=False)
     chosen = np.sort(np.concatenate([normal, kept]))
-    return Table(rows[chosen], is_anomaly[chosen], [])
+    return RawSet(rows[chosen], is_anomaly[chosen], [])
 
 
 @contextmanager
@@ -187,13 +187,13 @@ def _svmlight(file: str | IO[bytes]) -> tuple[Any, np.ndarray]:
     return rows, labels
 
 
-def _stacked_days(days: list[tuple[Any, np.ndarray]]) -> Table:
+def _stacked_days(days: list[tuple[Any, np.ndarray]]) -> RawSet:
     """All rows, as wide as the widest day."""
     width = max(rows.shape[1] for rows, _ in days)
     for rows, _ in days:
         rows.resize(rows.shape[0], width)
     labels = np.concatenate([labels for _, labels in days])
-    return Table(sp.vstack([rows for rows, _ in days], format="csr"), labels == 1, [])
+    return RawSet(sp.vstack([rows for rows, _ in days], format="csr"), labels == 1, [])
 
 
 def _census_records(path: Path) -> Iterator[list[str]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from devnet.datasets.parsers import Table
+from devnet.datasets.parsers import RawSet
 
 
 class File(NamedTuple):
@@ -15,17 +15,17 @@ class File(NamedTuple):
     sha256: str = ""  # empty where none is published
 
 
-class Source(NamedTuple):
+class PublishedCopy(NamedTuple):
     """One form in which a set may lie in a folder."""
 
     files: tuple[File, ...]
-    parse: Callable[..., Table]  # takes the files' paths
+    parse: Callable[..., RawSet]  # takes the files' paths
     format: str
     note: str = ""  # how it differs from the paper's set
     is_substitute: bool = False  # other rows: results cannot be compared with the paper's
 
 
-class Record(NamedTuple):
+class SetRecord(NamedTuple):
     """One data set of Table 1."""
 
     domain: str
@@ -37,9 +37,9 @@ class Record(NamedTuple):
     address: str  # its page, from the paper's Table 3
     licence: str
     citation: str
-    sources: tuple[Source, ...]  # the first one whose files are there is read
+    sources: tuple[PublishedCopy, ...]  # the first one whose files are there is read
 
-    def find(self, folders: list[Path]) -> tuple[Source, list[Path]] | None:
+    def find(self, folders: list[Path]) -> tuple[PublishedCopy, list[Path]] | None:
         """The source to read, and its files."""
         for source in self.sources:
             for folder in folders:
@@ -48,7 +48,7 @@ class Record(NamedTuple):
                     return source, paths
         return None
 
-    def public_source(self) -> Source | None:
+    def public_source(self) -> PublishedCopy | None:
         """The first source that anyone can download."""
         for source in self.sources:
             if all(file.address for file in source.files):

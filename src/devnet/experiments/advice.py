@@ -5,13 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from devnet.methods import RECOMMENDED
+from devnet.detectors.methods import RECOMMENDED
 
 LEVEL = 0.95  # of intervals
 NO_LEAD = 0.0005  # of AUC-PR, which would be written as 0.000
 
 
-class Run(NamedTuple):
+class SplitResult(NamedTuple):
     """One method on one split."""
 
     auc_pr: float
@@ -39,14 +39,16 @@ class Evaluated(NamedTuple):
     precision: np.ndarray  # (n_splits, n_recalls)
 
 
-def method_to_beat(runs: dict[str, list[Run]]) -> str:
+def method_to_beat(runs: dict[str, list[SplitResult]]) -> str:
     """The method that all are held against: the recommended one, or else the best."""
     if RECOMMENDED in runs:
         return RECOMMENDED
     return max(runs, key=lambda method: np.mean([run.auc_pr for run in runs[method]]))
 
 
-def evaluate(runs: dict[str, list[Run]], to_beat: str, test_share: float) -> list[Evaluated]:
+def evaluate(
+    runs: dict[str, list[SplitResult]], to_beat: str, test_share: float
+) -> list[Evaluated]:
     """Every method with its intervals, the best first.
 
     Parameters

@@ -6,7 +6,7 @@ from typing import Any
 from devnet.datasets.catalogue import DATASETS
 from devnet.experiments.plan import Experiment
 from devnet.experiments.published import TABLE_1, TABLE_2
-from devnet.experiments.results import Record
+from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import Summary, summarise
 
 RANKING = ("AUC-ROC", "AUC-PR")
@@ -19,7 +19,7 @@ class Cells:
     Only what the experiment's file asks for: runs from before it was changed are left out.
     """
 
-    def __init__(self, experiment: Experiment, records: Sequence[Record]) -> None:
+    def __init__(self, experiment: Experiment, records: Sequence[RunRecord]) -> None:
         self.experiment = experiment
         planned = {run.key for run in experiment.plan()}
         finished = [record for record in records if not record.error]

@@ -14,22 +14,22 @@ import pyarrow as pa
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 from sklearn.model_selection import RepeatedStratifiedKFold
 
+from devnet.core.seeds import as_generator, draw_seed
+from devnet.core.wording import cut
+from devnet.detectors.methods import METHODS, find_method
 from devnet.experiments.advice import (
     Evaluated,
-    Run,
+    SplitResult,
     advise,
     evaluate,
     highest_by_chance,
     method_to_beat,
 )
-from devnet.methods import METHODS, find_method
-from devnet.seeds import as_generator, draw_seed
 from devnet.tables.encoder import TableEncoder, TableSummary
 from devnet.tables.reservoir import smallest
-from devnet.tables.sources import open_table
+from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
-from devnet.tables.wording import cut
 
 N_FOLDS = 3
 N_REPEATS = 3
@@ -174,9 +174,9 @@ def _run_all(
     n_repeats: int,
     generator: np.random.Generator,
     on_fit: OnFit | None,
-) -> tuple[dict[str, list[Run]], dict[str, str]]:
+) -> tuple[dict[str, list[SplitResult]], dict[str, str]]:
     """The runs of every method, split by split, and what the methods raised that failed."""
-    runs: dict[str, list[Run]] = {name: [] for name in makers}
+    runs: dict[str, list[SplitResult]] = {name: [] for name in makers}
     failed: dict[str, str] = {}
     n_fits = N_FOLDS * n_repeats * len(makers)
     for number, split in enumerate(_splits(data, n_repeats, generator)):
@@ -210,13 +210,13 @@ def _splits(data: _Rows, n_repeats: int, generator: np.random.Generator) -> Iter
         yield _Split(next(encoded), y[train], next(encoded), y[test], data.weight[test])
 
 
-def _run(detector: Any, split: _Split) -> Run:
+def _run(detector: Any, split: _Split) -> SplitResult:
     start = time.perf_counter()
     detector.fit(split.train, split.y_train.astype(int))
     seconds = time.perf_counter() - start
     scores = detector.anomaly_score(split.test)
     y, weight = split.y_test, split.weight
-    return Run(
+    return SplitResult(
         float(average_precision_score(y, scores, sample_weight=weight)),
         float(roc_auc_score(y, scores)),
         precision_at(RECALLS, y, scores, weight),

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from devnet.detectors.methods import RECOMMENDED
 from devnet.experiments.cells import TOLERANCE, Cells, differing_cells, published
 from devnet.experiments.statistics import summarise, wilcoxon
-from devnet.experiments.table import Cell, Table, plus_minus
-from devnet.methods import RECOMMENDED
+from devnet.experiments.table import Cell, ResultTable, plus_minus
 
 
-def comparison_table(cells: Cells, metric: str) -> Table:
+def comparison_table(cells: Cells, metric: str) -> ResultTable:
     """A row a data set, a column a method; then averages and tests."""
     (settings,) = cells.experiment.settings
     theirs = published(cells.experiment, metric)
@@ -60,7 +60,7 @@ def comparison_table(cells: Cells, metric: str) -> Table:
     header = ["Data"]
     for method in cells.methods:
         header += [method, "paper"] if method in in_paper else [method]
-    return Table(metric, header, rows, notes)
+    return ResultTable(metric, header, rows, notes)
 
 
 def _comparison_row(

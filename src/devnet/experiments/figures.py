@@ -8,7 +8,7 @@ import numpy as np
 from devnet.experiments.cells import RANKING, Cells, in_words, published
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import SYNTHETIC, Experiment
-from devnet.experiments.results import Record
+from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import log_slope, summarise
 
 
@@ -48,7 +48,7 @@ class Figure(NamedTuple):
     caption: str
 
 
-def figures(experiment: Experiment, records: Sequence[Record]) -> list[Figure]:
+def figures(experiment: Experiment, records: Sequence[RunRecord]) -> list[Figure]:
     """The figures of an experiment, of whatever runs are there."""
     cells = Cells(experiment, records)
     return BUILDERS[experiment.measure](cells) if cells.records else []

@@ -9,9 +9,9 @@ from scipy import stats
 from sklearn.cluster import KMeans
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from devnet.calibration import calibrate, nominal_p_value
 from devnet.datasets import Dataset
 from devnet.experiments.protocol import Task, make_task
+from devnet.significance.calibration import calibrate
 
 LEVELS = (0.8, 0.9, 0.95, 0.975, 0.99, 0.999)  # of confidence
 LEVEL, BAND = 0.01, (0.025, 0.975)  # of p-values that are calibrated
@@ -94,7 +94,7 @@ def calibration(
     expected = stats.betabinom(len(scores), n_rare, len(found.unlabelled) + 1 - n_rare)
     low, high = (float(expected.ppf(end) / len(scores)) for end in BAND)
     alone = [stats.binom(len(scores), LEVEL).ppf(end) / len(scores) for end in BAND]
-    nominal = nominal_p_value(detector, scores)
+    nominal = detector.nominal_p_value(scores)
     metrics = {
         "calibrated": share,
         "low": low,

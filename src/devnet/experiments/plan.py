@@ -10,11 +10,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from devnet.core.names import known
+from devnet.core.parameters import check_parameters
 from devnet.datasets.catalogue import DATASETS
+from devnet.detectors.methods import METHODS, find_method
 from devnet.experiments.measures import MEASURES
-from devnet.methods import METHODS, find_method
-from devnet.names import known
-from devnet.parameters import check_parameters
 
 SYNTHETIC = "synthetic"  # the data set of a measure that makes its own rows
 FIELDS = {

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Self, get_origin, get_type_hints
 
 from devnet import __version__
+from devnet.core.model_file import is_finite_number
+from devnet.core.whole_file import write_whole
 from devnet.experiments.plan import Run
-from devnet.model_file import is_finite_number
-from devnet.whole_file import write_whole
 
 try:
     import fcntl
@@ -23,7 +23,7 @@ except ImportError:  # pragma: no cover - Windows
 
 
 @dataclass(frozen=True)
-class Record:
+class RunRecord:
     """One line: what ran, and what came out of it."""
 
     measure: str
@@ -45,7 +45,7 @@ class Record:
         return Run(*(getattr(self, name) for name in Run._fields))
 
 
-def read_results(path: Path) -> list[Record]:
+def read_results(path: Path) -> list[RunRecord]:
     """All finished or failed runs of a file; an unfinished last line is no run.
 
     Where a run was tried again, its last record counts.
@@ -56,7 +56,7 @@ def read_results(path: Path) -> list[Record]:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (UnicodeDecodeError, IsADirectoryError) as error:
         raise ValueError(f"{path} is not a file of JSON lines: {error}") from error
-    records: dict[str, Record] = {}
+    records: dict[str, RunRecord] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -72,13 +72,13 @@ def read_results(path: Path) -> list[Record]:
     return list(records.values())
 
 
-def _parse(line: str) -> Record | None:
+def _parse(line: str) -> RunRecord | None:
     """The record of a line, if it is a whole and sensible one."""
     try:
-        record = Record(**json.loads(line))
+        record = RunRecord(**json.loads(line))
     except (ValueError, TypeError):
         return None
-    kinds = get_type_hints(Record)
+    kinds = get_type_hints(RunRecord)
     if not all(isinstance(getattr(record, f), get_origin(k) or k) for f, k in kinds.items()):
         return None
     is_finished = all(map(is_finite_number, record.metrics.values())) and record.metrics
@@ -100,7 +100,7 @@ class ResultsFile:
         Where it cannot be written, belongs to another version, or another process has it.
     """
 
-    records: list[Record]
+    records: list[RunRecord]
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -127,7 +127,7 @@ class ResultsFile:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def add(self, record: Record) -> None:
+    def add(self, record: RunRecord) -> None:
         """Append a run; when this returns, it is on the disk."""
         try:
             self._file.write(_line(record))
@@ -192,5 +192,5 @@ class ResultsFile:
             self._file.write(b"\n")
 
 
-def _line(record: Record) -> bytes:
+def _line(record: RunRecord) -> bytes:
     return (json.dumps(asdict(record)) + "\n").encode()

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from devnet import __version__
+from devnet.detectors.methods import find_method
 from devnet.experiments.measures import MEASURES
 from devnet.experiments.memory import forget_peak_memory, peak_memory
 from devnet.experiments.plan import SYNTHETIC, Experiment, Run
-from devnet.experiments.results import Record, ResultsFile
+from devnet.experiments.results import ResultsFile, RunRecord
 from devnet.experiments.shared_data import open_shared, share
 from devnet.experiments.workers import Answer, Workers
-from devnet.methods import find_method
 
 
 class Progress(NamedTuple):
@@ -27,7 +27,7 @@ class Progress(NamedTuple):
     n_runs: int
     seconds_left: float  # of the runs like which others have ended already
     is_at_least: bool  # whether there are other runs besides these
-    record: Record | None  # the run that just ended
+    record: RunRecord | None  # the run that just ended
 
 
 def run_experiment(
@@ -37,7 +37,7 @@ def run_experiment(
     *,
     n_workers: int | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
-) -> list[Record]:
+) -> list[RunRecord]:
     """Do those of the runs that are not in the results file yet.
 
     Parameters
@@ -55,7 +55,7 @@ def run_experiment(
 
     Returns
     -------
-    records : list of Record
+    records : list of RunRecord
         Of all these runs, finished or failed.
     """
     if n_workers is None:
@@ -131,7 +131,7 @@ class _Session:
 
     def _record(self, run: Run, answer: Answer) -> None:
         measured = answer.result or {"metrics": {}, "seconds": {}, "peak_memory_mb": 0.0}
-        record = Record(
+        record = RunRecord(
             **run._asdict(),
             **measured,
             error=answer.error,
@@ -143,13 +143,13 @@ class _Session:
         self._n_done += 1
         self._tell(record)
 
-    def _tell(self, record: Record | None) -> None:
+    def _tell(self, record: RunRecord | None) -> None:
         seconds, is_at_least = estimate(self._missing, self._file.records)
         seconds /= min(self._n_workers, max(1, len(self._missing)))
         self._on_progress(Progress(self._n_done, self._n_runs, seconds, is_at_least, record))
 
 
-def estimate(missing: list[Run], records: list[Record]) -> tuple[float, bool]:
+def estimate(missing: list[Run], records: list[RunRecord]) -> tuple[float, bool]:
     """Seconds of the missing runs, as the same method took on the same set.
 
     Where that is not known yet for some of them, the truth is at least this.

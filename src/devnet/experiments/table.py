@@ -14,7 +14,7 @@ class Cell(NamedTuple):
     is_best: bool = False
 
 
-class Table(NamedTuple):
+class ResultTable(NamedTuple):
     """Rows under a header; the first column names the row."""
 
     title: str

@@ -9,12 +9,12 @@ from devnet.experiments.cells import RANKING, Cells, in_words
 from devnet.experiments.comparison_table import comparison_table
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import SYNTHETIC, Experiment
-from devnet.experiments.results import Record
+from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import log_slope
-from devnet.experiments.table import Cell, Table, plus_minus, shown
+from devnet.experiments.table import Cell, ResultTable, plus_minus, shown
 
 
-def tables(experiment: Experiment, records: Sequence[Record]) -> list[Table]:
+def tables(experiment: Experiment, records: Sequence[RunRecord]) -> list[ResultTable]:
     """The tables of an experiment, of whatever runs are there."""
     cells = Cells(experiment, records)
     if not cells.records:
@@ -24,13 +24,13 @@ def tables(experiment: Experiment, records: Sequence[Record]) -> list[Table]:
     return made
 
 
-def _ranking_tables(cells: Cells) -> list[Table]:
+def _ranking_tables(cells: Cells) -> list[ResultTable]:
     if len(cells.experiment.settings) > 1:
         return [_sweep_table(cells, metric) for metric in reversed(RANKING)]
     return [comparison_table(cells, metric) for metric in RANKING]
 
 
-def _sweep_table(cells: Cells, metric: str) -> Table:
+def _sweep_table(cells: Cells, metric: str) -> ResultTable:
     """One column for each setting."""
     varied = cells.experiment.varied
     settings = cells.experiment.settings
@@ -46,10 +46,10 @@ def _sweep_table(cells: Cells, metric: str) -> Table:
         average = np.mean(means, axis=0)
         texts = [shown(value, 3) for value in average]
         rows.append([Cell(_row_name(cells, "Average", method)), *map(Cell, texts)])
-    return Table(f"{metric} by {', '.join(map(in_words, varied))}", header, rows, [])
+    return ResultTable(f"{metric} by {', '.join(map(in_words, varied))}", header, rows, [])
 
 
-def _significance_tables(cells: Cells) -> list[Table]:
+def _significance_tables(cells: Cells) -> list[ResultTable]:
     (settings,) = cells.experiment.settings
     titles = {"normal": "Normal test rows", "anomalies": "Anomalous test rows"}
     header = ["Data", *(f"{1 - level:.1%}" for level in LEVELS)]
@@ -64,11 +64,11 @@ def _significance_tables(cells: Cells) -> list[Table]:
                 ]
                 name = Cell(_row_name(cells, dataset, method))
                 rows.append([name, *(Cell(f"{share:.1%}") for share in shares)])
-        made.append(Table(f"{title} with a p-value below", header, rows, []))
+        made.append(ResultTable(f"{title} with a p-value below", header, rows, []))
     return made
 
 
-def _calibration_tables(cells: Cells) -> list[Table]:
+def _calibration_tables(cells: Cells) -> list[ResultTable]:
     header = ["Data", "calibrated", "95% band", "runs within", "binomial band alone", "nominal"]
     made = []
     for settings in cells.experiment.settings:
@@ -88,11 +88,11 @@ def _calibration_tables(cells: Cells) -> list[Table]:
                 rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
         hidden = f"{settings['contamination']:.0%} hidden anomalies"
         title = f"Normal test rows with a p-value of at most 1%, {hidden}"
-        made.append(Table(title, header, rows, []))
+        made.append(ResultTable(title, header, rows, []))
     return made
 
 
-def _expectation_tables(cells: Cells) -> list[Table]:
+def _expectation_tables(cells: Cells) -> list[ResultTable]:
     (settings,) = cells.experiment.settings
     titles = {
         "AUC-PR as the training rows let expect, and of the test rows": {
@@ -120,11 +120,11 @@ def _expectation_tables(cells: Cells) -> list[Table]:
                 texts = [shown(float(np.mean(values)), 3) for values in found]
                 texts.append(f"{sum(within):.0f} of {len(within)}")
                 rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
-        made.append(Table(title, ["Data", *columns], rows, []))
+        made.append(ResultTable(title, ["Data", *columns], rows, []))
     return made
 
 
-def _unknown_tables(cells: Cells) -> list[Table]:
+def _unknown_tables(cells: Cells) -> list[ResultTable]:
     settings = cells.experiment.settings
     made = []
     for metric in reversed(RANKING):
@@ -140,7 +140,7 @@ def _unknown_tables(cells: Cells) -> list[Table]:
                 rows.append([name, *(Cell(plus_minus(s)) for s in summaries)])
         title = f"{metric} of one kind, labelled or not, and of the other kinds"
         note = "Behind ± stands the spread over kinds and runs: kinds differ in difficulty."
-        made.append(Table(title, header, rows, [note]))
+        made.append(ResultTable(title, header, rows, [note]))
     return made
 
 
@@ -148,7 +148,7 @@ def _is_labelled(settings: dict[str, Any]) -> str:
     return "labelled" if settings["labelled_kinds"] == "all" else "not labelled"
 
 
-def _runtime_tables(cells: Cells) -> list[Table]:
+def _runtime_tables(cells: Cells) -> list[ResultTable]:
     made = []
     for growing, settings in cells.experiment.growths():
         header = [in_words(growing)]
@@ -167,11 +167,11 @@ def _runtime_tables(cells: Cells) -> list[Table]:
         sizes = [s[growing] for s in settings]
         slopes = [log_slope(sizes, column) for column in medians.T]
         rows.append([Cell("slope on log axes"), *(Cell(shown(slope, 2)) for slope in slopes)])
-        made.append(Table(f"Median seconds by {in_words(growing)}", header, rows, []))
+        made.append(ResultTable(f"Median seconds by {in_words(growing)}", header, rows, []))
     return made
 
 
-BUILDERS: dict[str, Callable[[Cells], list[Table]]] = {
+BUILDERS: dict[str, Callable[[Cells], list[ResultTable]]] = {
     "ranking": _ranking_tables,
     "significance": _significance_tables,
     "calibration": _calibration_tables,
@@ -191,7 +191,7 @@ def _data_notes(cells: Cells) -> list[str]:
     return [text for text in described if "as in the paper" not in text and "made" not in text]
 
 
-def _run_notes(cells: Cells, records: Sequence[Record]) -> list[str]:
+def _run_notes(cells: Cells, records: Sequence[RunRecord]) -> list[str]:
     notes = []
     planned = {run.key for run in cells.experiment.plan()}
     n_missing = len(planned - {record.run.key for record in cells.records})

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from devnet.experiments.results import Record
+from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import summarise
 
 
@@ -23,7 +23,7 @@ class Verdict(NamedTuple):
         return self.n_runs > 0 and not self.n_missing and is_same
 
 
-def verify(old: Sequence[Record], new: Sequence[Record]) -> Verdict:
+def verify(old: Sequence[RunRecord], new: Sequence[RunRecord]) -> Verdict:
     """Compare the metrics of the runs that both have finished."""
     finished = {record.run.key: record for record in new if not record.error}
     pairs = [
@@ -45,7 +45,7 @@ def verify(old: Sequence[Record], new: Sequence[Record]) -> Verdict:
     )
 
 
-def _outside(pairs: list[tuple[Record, Record]]) -> list[str]:
+def _outside(pairs: list[tuple[RunRecord, RunRecord]]) -> list[str]:
     cells: dict[str, list[tuple[float, float]]] = {}
     for one, other in pairs:
         settings = ", ".join(f"{name}={value}" for name, value in one.settings.items())

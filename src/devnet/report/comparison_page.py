@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from devnet.core.model_file import package_versions
+from devnet.detectors.methods import RECOMMENDED
 from devnet.experiments.advice import Evaluated, Interval, half_width
 from devnet.experiments.comparison import N_FOLDS, RECALLS, Comparison
-from devnet.methods import RECOMMENDED
-from devnet.model_file import package_versions
 from devnet.report.axes import Axis, linear_axis, share_end
 from devnet.report.number_text import in_digits, short
 from devnet.report.page import render

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from devnet.experiments.cells import RANKING, Cells, differing_cells
 from devnet.experiments.figures import Figure, figures
 from devnet.experiments.plan import Experiment
-from devnet.experiments.results import Record
-from devnet.experiments.table import Table
+from devnet.experiments.results import RunRecord
+from devnet.experiments.table import ResultTable
 from devnet.experiments.tables import tables
 from devnet.report.charts import chart, legend
 from devnet.report.page import render
@@ -34,7 +34,7 @@ class Section(NamedTuple):
     n_done: int
     n_planned: int
     seconds: float  # of all runs, added up
-    tables: list[Table]
+    tables: list[ResultTable]
     figures: list[Figure]
 
 
@@ -46,12 +46,12 @@ class Page(NamedTuple):
     differences: list[str]
 
 
-def make_page(results: Sequence[tuple[Experiment, Sequence[Record]]]) -> str:
+def make_page(results: Sequence[tuple[Experiment, Sequence[RunRecord]]]) -> str:
     """The page's HTML.
 
     Parameters
     ----------
-    results : sequence of (Experiment, sequence of Record)
+    results : sequence of (Experiment, sequence of RunRecord)
         In the order of the page. Experiments without finished runs are left out.
     """
     sections = [_section(*one) for one in results if any(not r.error for r in one[1])]
@@ -60,7 +60,7 @@ def make_page(results: Sequence[tuple[Experiment, Sequence[Record]]]) -> str:
     return render("experiments.html", page._asdict(), {"chart": chart, "legend": legend})
 
 
-def _section(experiment: Experiment, records: Sequence[Record]) -> Section:
+def _section(experiment: Experiment, records: Sequence[RunRecord]) -> Section:
     planned = {run.key for run in experiment.plan()}
     done = [record for record in records if not record.error]
     return Section(
@@ -73,7 +73,7 @@ def _section(experiment: Experiment, records: Sequence[Record]) -> Section:
     )
 
 
-def _environment(records: Sequence[Record]) -> dict[str, str]:
+def _environment(records: Sequence[RunRecord]) -> dict[str, str]:
     """Each version that occurs; usually there is one of each."""
     found: dict[str, set[str]] = {}
     for record in records:
@@ -82,7 +82,7 @@ def _environment(records: Sequence[Record]) -> dict[str, str]:
     return {name: ", ".join(sorted(values)) for name, values in found.items()}
 
 
-def _differences(results: Sequence[tuple[Experiment, Sequence[Record]]]) -> list[str]:
+def _differences(results: Sequence[tuple[Experiment, Sequence[RunRecord]]]) -> list[str]:
     """What differs from the paper: our choices, the data, and the figures that came out."""
     described: dict[str, Any] = {
         record.dataset: record.description for _, records in results for record in records

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from devnet.alert_policies import FalseAlarmRate
-from devnet.model_file import package_versions
+from devnet.core.model_file import package_versions
 from devnet.report.fit_page import Alert, FitFacts
 from devnet.report.number_text import in_percent
+from devnet.significance.policies import FalseAlarmRate
 from devnet.tables.alerts import find_alerts
 from devnet.tables.description import column_importance, describe_model, fit_notes
 from devnet.tables.table_model import TableModel

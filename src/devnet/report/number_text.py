@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from devnet.tables.wording import cut, number_text, share_text
+from devnet.core.wording import cut, number_text, share_text
 
 LONGEST = 160  # characters of a foreign text that a page shows
 

@@ -11,7 +11,7 @@ from devnet.tables.alerts import Alerts, find_alerts
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explanation, Reason
 from devnet.tables.scoring import score_table
-from devnet.tables.sources import open_table
+from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
 from devnet.tables.table_model import TableModel
 

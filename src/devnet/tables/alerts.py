@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from devnet.alarm import Alarm
-from devnet.alert_policies import AlertPolicy
+from devnet.significance.alarm import Alarm
+from devnet.significance.policies import AlertPolicy
 from devnet.tables.explainer import Explanation
 from devnet.tables.reservoir import Reservoir
 from devnet.tables.table_model import TableModel

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from devnet.tables.column_learning import UNIQUE
-from devnet.tables.sources import Source
+from devnet.tables.columns.column_learning import UNIQUE
+from devnet.tables.sources.opening import Source
 from devnet.tables.table_error import TableError
 
 

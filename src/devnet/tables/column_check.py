@@ -5,13 +5,13 @@ from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
-from devnet.names import known
-from devnet.tables.category_column import CategoryColumn
-from devnet.tables.column_encoding import ColumnEncoding
-from devnet.tables.column_kind import kind_of
-from devnet.tables.date_column import DateColumn
+from devnet.core.names import known
+from devnet.core.wording import cut, is_number
+from devnet.tables.columns.arrow_values import kind_of
+from devnet.tables.columns.category import CategoryColumn
+from devnet.tables.columns.column import ColumnEncoding
+from devnet.tables.columns.date import DateColumn
 from devnet.tables.table_error import TableError
-from devnet.tables.wording import cut, is_number
 
 MAX_LISTED = 10  # columns that a sentence names
 WORDS = {

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import overload
 
-from devnet.tables.column_encoding import ColumnEncoding
-from devnet.tables.sparse_column import SparseColumn
+from devnet.tables.columns.column import ColumnEncoding
+from devnet.tables.columns.sparse import SparseColumn
 
 
 class ColumnNames(Sequence[str]):

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from devnet.alert_policies import policy_to_json
-from devnet.ensemble.deviation_ensemble import DeviationEnsemble
-from devnet.model_file import encode_parameters
+from devnet.core.model_file import encode_parameters
+from devnet.significance.policies import policy_to_json
 from devnet.tables.table_model import TableModel
 
 ALONE = 0.7  # share of one column in the scores of labelled anomalies that is suspicious
@@ -36,7 +35,7 @@ def describe_model(model: TableModel) -> dict[str, Any]:
         "calibration_rows": len(model.calibration_.unlabelled),
         "smallest_p_value": float(model.calibration_.ranks().p_value_of_rank[-1]),
     }
-    return {**facts, **_expectations(model.detector_)}
+    return {**facts, **model.detector_.expectations()}
 
 
 def fit_notes(model: TableModel) -> list[str]:
@@ -69,13 +68,3 @@ def column_importance(model: TableModel) -> dict[str, float]:
     shares = (by_column / (by_column.sum() or 1.0)).tolist()
     names = [column.name for column in model.encoder_.columns]
     return dict(zip(names, shares, strict=True))
-
-
-def _expectations(detector: Any) -> dict[str, Any]:
-    """What only the ensemble knows."""
-    if not isinstance(detector, DeviationEnsemble):
-        return {}
-    return {
-        "hidden_anomaly_share": detector.hidden_anomaly_share_._asdict(),
-        "expected_quality": detector.expected_quality()._asdict(),
-    }

@@ -9,17 +9,17 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from devnet.model_file import edited, field
-from devnet.tables.boolean_column import BooleanColumn
-from devnet.tables.category_column import CategoryColumn
+from devnet.core.model_file import edited, field
 from devnet.tables.column_check import check_column, other_zones, unknown_columns
-from devnet.tables.column_encoding import ColumnEncoding, ColumnFact, Entry
-from devnet.tables.column_kind import kind_of, one_value, plain
-from devnet.tables.column_learning import RawColumn, learn_column, reasons
 from devnet.tables.column_names import ColumnNames
-from devnet.tables.date_column import DateColumn
-from devnet.tables.number_column import NumberColumn
-from devnet.tables.sparse_column import MAX_COLUMNS, SparseColumn
+from devnet.tables.columns.arrow_values import kind_of, one_value, plain
+from devnet.tables.columns.boolean import BooleanColumn
+from devnet.tables.columns.category import CategoryColumn
+from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
+from devnet.tables.columns.column_learning import RawColumn, learn_column, reasons
+from devnet.tables.columns.date import DateColumn
+from devnet.tables.columns.number import NumberColumn
+from devnet.tables.columns.sparse import MAX_COLUMNS, SparseColumn
 from devnet.tables.table_error import TableError
 from devnet.tables.table_matrix import fill_dense, is_smaller_sparse, to_sparse
 from devnet.tables.table_summary import TableSummary, refuse_duplicates, unreadable

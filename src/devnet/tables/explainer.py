@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from devnet.conformal_ranks import ConformalRanks
+from devnet.core.model_file import edited, field, size_of, tensor
+from devnet.core.wording import contribution_text
 from devnet.explanation import baseline_score, contributions, nearest, typical_row
-from devnet.model_file import edited, field, size_of, tensor
+from devnet.significance.ranks import ConformalRanks
 from devnet.tables.encoder import TableEncoder
-from devnet.tables.wording import contribution_text
 
 N_REASONS = 3  # columns that a text names
 LEAST_SHARE = 0.05  # of the largest contribution, for a column to be a reason

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv, ipc
 
-from devnet.tables.plain_columns import plain_batch, undictionaried
+from devnet.core.whole_file import check_target, whole_file
+from devnet.tables.sources.plain_columns import plain_batch, undictionaried
 from devnet.tables.table_error import TableError
-from devnet.whole_file import check_target, whole_file
 
 GROUP_ROWS = 131_072  # of a row group at least, where rows are not long
 GROUP_BYTES = 1 << 27  # of rows that wait for their row group at most

@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import Any
 
-from devnet.tables.source import Source
-from devnet.tables.sources import PARQUET_SUFFIXES, paths_of
+from devnet.tables.sources.opening import PARQUET_SUFFIXES, paths_of
+from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError
 
 

@@ -6,13 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from devnet.arrays import is_module
-from devnet.ensemble.deviation_ensemble import DeviationEnsemble
-from devnet.network_detector import NetworkDetector
-from devnet.tables.read_ahead import map_ahead
+from devnet.core.read_ahead import map_ahead
 
 
-class Scored(NamedTuple):
+class ScoredBatch(NamedTuple):
     """A batch of a table and what its rows got."""
 
     batch: pa.RecordBatch
@@ -25,7 +22,7 @@ def score_batches(
     detector: Any,
     encode: Callable[[pa.RecordBatch], Any],
     keep: Callable[[pa.RecordBatch], np.ndarray] | None = None,
-) -> Iterator[tuple[int, Scored]]:
+) -> Iterator[tuple[int, ScoredBatch]]:
     """The scored batches in their order, each with the number of rows that are done.
 
     Parameters
@@ -38,23 +35,16 @@ def score_batches(
         Places of a batch's rows that are scored; all of them if not given.
     """
 
-    def score(numbered: tuple[int, pa.RecordBatch]) -> tuple[int, Scored]:
+    def score(numbered: tuple[int, pa.RecordBatch]) -> tuple[int, ScoredBatch]:
         start, batch = numbered
         done = start + len(batch)
         number = np.arange(start, done)
         if keep is not None:
             places = keep(batch)
             batch, number = batch.take(places), number[places]
-        return done, Scored(batch, number, detector.anomaly_score(encode(batch)))
+        return done, ScoredBatch(batch, number, detector.anomaly_score(encode(batch)))
 
-    return map_ahead(score, _numbered(batches), None if bears_threads(detector) else 1)
-
-
-def bears_threads(detector: Any) -> bool:
-    """Whether several threads may score at once, which others' code is not asked to bear."""
-    if isinstance(detector, NetworkDetector):
-        return not is_module(detector.get_params()["hidden"])
-    return isinstance(detector, DeviationEnsemble)
+    return map_ahead(score, _numbered(batches), None if detector.is_thread_safe else 1)
 
 
 def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:

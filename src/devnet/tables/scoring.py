@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from devnet.alarm import Alarm, Threshold
-from devnet.alert_policies import AlertPolicy
+from devnet.significance.alarm import Alarm, Threshold
+from devnet.significance.policies import AlertPolicy
 from devnet.tables.output import check_output, is_text_file, open_output
 from devnet.tables.overwriting import refuse_overwriting
-from devnet.tables.scored_rows import Scored
-from devnet.tables.source import Source
+from devnet.tables.scored_rows import ScoredBatch
+from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
@@ -63,7 +63,7 @@ def score_table(
     source, notes = model.open(table)
     refuse_overwriting(source, output)
     names = model.id_columns(source) if only_id else list(source.schema.names)
-    kept = _Kept.choose(model, source, names, is_text=is_text_file(output))
+    kept = _PassedColumns.choose(model, source, names, is_text=is_text_file(output))
     schema = _schema(model, source.name, kept)
     check_output(output, schema)
     chosen = policy or model.policy
@@ -83,7 +83,7 @@ def score_table(
     return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), notes)
 
 
-class _Kept(NamedTuple):
+class _PassedColumns(NamedTuple):
     """Columns of the table that are written, and where they come from."""
 
     fields: list[pa.Field]
@@ -91,7 +91,9 @@ class _Kept(NamedTuple):
     texts: Source | None  # of the others, as they are in a text file
 
     @classmethod
-    def choose(cls, model: TableModel, source: Source, names: list[str], is_text: bool) -> "_Kept":
+    def choose(
+        cls, model: TableModel, source: Source, names: list[str], is_text: bool
+    ) -> "_PassedColumns":
         """Text as it is written for all columns, or for those that the model does not use."""
         used = [] if is_text else model.encoder_.read_columns()
         texts = source.as_written()
@@ -102,9 +104,9 @@ class _Kept(NamedTuple):
         return cls(found, typed, texts)
 
     def beside(
-        self, scored: Iterator[Scored], table: str
-    ) -> Iterator[tuple[Scored, pa.RecordBatch | None]]:
-        """Scored batches, each with the texts of its rows."""
+        self, scored: Iterator[ScoredBatch], table: str
+    ) -> Iterator[tuple[ScoredBatch, pa.RecordBatch | None]]:
+        """ScoredBatch batches, each with the texts of its rows."""
         if self.texts is None:
             yield from ((one, None) for one in scored)
             return
@@ -126,7 +128,7 @@ class _Kept(NamedTuple):
         }
 
 
-def _schema(model: TableModel, table: str, kept: _Kept) -> pa.Schema:
+def _schema(model: TableModel, table: str, kept: _PassedColumns) -> pa.Schema:
     """Columns of the output: those that are kept, or the row's number, and what is added."""
     nothing: np.ndarray = np.empty(0)
     added = pa.RecordBatch.from_pydict(model.columns_of(nothing, Alarm(Threshold(0.0)))).schema

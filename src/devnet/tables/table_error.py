@@ -1,5 +1,7 @@
 """What is raised where a table cannot be used."""
 
+from devnet.core.sentence import UserError
 
-class TableError(ValueError):
+
+class TableError(UserError):
     """A table that cannot be used; the message says why and what to do."""

@@ -4,20 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from devnet.alert_policies import policy_from_json, policy_to_json
-from devnet.calibration import Calibration, out_of_bag_calibration
-from devnet.ensemble.deviation_ensemble import DeviationEnsemble
-from devnet.methods import restore
-from devnet.model_file import (
+from devnet.core.model_file import (
     decode_parameters,
     edited,
     encode_parameters,
     field,
+    is_count,
     refuse_unknown,
     size_of,
     tensor,
 )
-from devnet.seeds import RANDOM_STATE
+from devnet.core.seeds import RANDOM_STATE
+from devnet.detectors.methods import restore
+from devnet.engine.data_reference import REFERENCES
+from devnet.significance.calibration import Calibration
+from devnet.significance.policies import policy_from_json, policy_to_json
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explainer, is_texts
 
@@ -53,8 +54,8 @@ def from_file(model: Any, header: dict[str, Any], tensors: dict[str, np.ndarray]
     model.method, model.label_, model.anomaly_ = table["method"], table["label"], table["anomaly"]
     model.id_column_ = field(table, "id_column", _is_text_or_none)
     _take_options(model, field(table, "options", lambda value: isinstance(value, dict)))
-    model.n_rows_ = field(table, "n_rows", _is_count)
-    model.n_labelled_ = field(table, "n_labelled", _is_count)
+    model.n_rows_ = field(table, "n_rows", is_count)
+    model.n_labelled_ = field(table, "n_labelled", is_count)
     model.policy = policy_from_json(table.get("policy"))
     model.detector_ = restore({k: v for k, v in header.items() if k != "table"}, others)
     model.encoder_ = TableEncoder.from_header(table.get("encoder"))
@@ -84,7 +85,7 @@ def _options(model: Any) -> dict[str, Any]:
 
 def _take_options(model: Any, options: dict[str, Any]) -> None:
     model.parameters = decode_parameters(
-        field(options, "parameters", lambda value: isinstance(value, dict))
+        field(options, "parameters", lambda value: isinstance(value, dict)), REFERENCES
     )
     for name in ("ignore", "categorical"):
         setattr(model, name, tuple(field(options, name, is_texts)))
@@ -96,15 +97,16 @@ def _take_options(model: Any, options: dict[str, Any]) -> None:
 
 def _own_tensors(model: Any) -> dict[str, np.ndarray]:
     tensors: dict[str, np.ndarray] = model.explainer_.to_tensors()
-    if isinstance(model.detector_, DeviationEnsemble):  # which keeps its out-of-bag scores itself
+    if model.detector_.keeps_unseen_scores:
         return tensors
     held_back = {f"held_back_{name}": getattr(model.calibration_, name) for name in HELD_BACK}
     return {**tensors, **held_back}
 
 
 def _read_calibration(detector: Any, tensors: dict[str, np.ndarray]) -> Calibration:
-    if isinstance(detector, DeviationEnsemble):
-        return out_of_bag_calibration(detector)
+    if detector.keeps_unseen_scores:
+        calibration: Calibration = detector.unseen_scores()
+        return calibration
     n = size_of(tensors, "held_back_unlabelled")
     scores, weight = (tensor(tensors, f"held_back_{name}", (n,), "float64") for name in HELD_BACK)
     if not n or weight.min() < 0 or weight.max() > 1 or not weight.any():
@@ -114,7 +116,3 @@ def _read_calibration(detector: Any, tensors: dict[str, np.ndarray]) -> Calibrat
 
 def _is_text_or_none(value: Any) -> bool:
     return value is None or isinstance(value, str)
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value > 0

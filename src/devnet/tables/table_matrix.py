@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.tables.column_encoding import Entry
+from devnet.tables.columns.column import Entry
 
 TILE = 2048  # rows
 

@@ -8,21 +8,21 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from devnet import model_file
-from devnet.alarm import Alarm, Threshold
-from devnet.alert_policies import AlertPolicy, FalseAlarmRate
-from devnet.calibration import Calibration, calibrate, nominal_p_value, prior_quantile
-from devnet.detector import FewLabelDetector
-from devnet.methods import METHODS, RECOMMENDED
-from devnet.names import known
-from devnet.seeds import as_generator, draw_seed
+from devnet.core import model_file
+from devnet.core.names import known
+from devnet.core.seeds import as_generator, draw_seed
+from devnet.detectors.base import FewLabelDetector
+from devnet.detectors.methods import METHODS, RECOMMENDED
+from devnet.significance.alarm import Alarm, Threshold
+from devnet.significance.calibration import Calibration, calibrate
+from devnet.significance.policies import AlertPolicy, FalseAlarmRate
 from devnet.tables.chosen_rows import choose_id_column, row_ids, take_rows
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explainer, Explanation
 from devnet.tables.label_column import has_label
-from devnet.tables.scored_rows import Scored, score_batches
-from devnet.tables.source import Source
-from devnet.tables.sources import open_table
+from devnet.tables.scored_rows import ScoredBatch, score_batches
+from devnet.tables.sources.opening import open_table
+from devnet.tables.sources.source import Source
 from devnet.tables.table_file import from_file, to_file
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
@@ -38,7 +38,7 @@ class TableModel:
     Parameters
     ----------
     method : str, default="deviation ensemble"
-        The detector: a name in `devnet.methods.METHODS`.
+        The detector: a name in `devnet.detectors.methods.METHODS`.
     parameters : mapping, optional
         Its parameters.
     ignore : collection of str
@@ -177,7 +177,7 @@ class TableModel:
         *,
         known: bool = True,
         on_rows: OnRows | None = None,
-    ) -> Iterator[Scored]:
+    ) -> Iterator[ScoredBatch]:
         """Score an opened table batch by batch.
 
         Parameters
@@ -220,18 +220,18 @@ class TableModel:
         policy = policy or self.policy
         scored = self.scored_batches(source, known=known, on_rows=on_rows)
         scores = (one.scores for one in scored)
-        return policy.threshold(self.calibration_, scores, prior_quantile(self.detector_))
+        return policy.threshold(self.calibration_, scores, self.detector_.prior_quantile)
 
     def fixed_threshold(self) -> float | None:
         """The score that alerts exceed, where it is the same for every table."""
         if self.policy.needs_scores:
             return None
-        threshold = self.policy.threshold(self.calibration_, (), prior_quantile(self.detector_))
+        threshold = self.policy.threshold(self.calibration_, (), self.detector_.prior_quantile)
         return threshold.score if np.isfinite(threshold.score) else None
 
     def policy_notes(self, policy: AlertPolicy | None = None) -> list[str]:
         """A sentence, where a policy can never raise an alert."""
-        warning = (policy or self.policy).warning(self.calibration_, prior_quantile(self.detector_))
+        warning = (policy or self.policy).warning(self.calibration_, self.detector_.prior_quantile)
         return [] if warning is None else [warning]
 
     def p_value(self, scores: np.ndarray) -> np.ndarray:
@@ -240,7 +240,7 @@ class TableModel:
 
     def nominal_p_value(self, scores: np.ndarray) -> np.ndarray | None:
         """P-values as the prior has them; None for detectors whose scores have no scale."""
-        return nominal_p_value(self.detector_, scores)
+        return self.detector_.nominal_p_value(scores)
 
     def score(self, table: Any) -> pa.Table:
         """Scores, p-values and alerts of a table that fits into memory, a row each.
@@ -250,7 +250,7 @@ class TableModel:
         source, _ = self.open(table)
         scores = np.concatenate([np.empty(0), *(s.scores for s in self.scored_batches(source))])
         threshold = self.policy.threshold(
-            self.calibration_, [scores], prior_quantile(self.detector_)
+            self.calibration_, [scores], self.detector_.prior_quantile
         )
         return pa.table(self.columns_of(scores, Alarm(threshold)))
 

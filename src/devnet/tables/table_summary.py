@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable
 
 import pyarrow as pa
 
-from devnet.names import known
-from devnet.tables.column_kind import is_dictionary, kind_of
-from devnet.tables.column_summary import ColumnSummary, NoSummary, summary_of
+from devnet.core.names import known
+from devnet.tables.columns.arrow_values import is_dictionary, kind_of
+from devnet.tables.columns.column_summary import ColumnSummary, NoSummary, summary_of
 from devnet.tables.table_error import TableError
 
 

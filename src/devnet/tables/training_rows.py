@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from devnet.tables.columns.text_values import MAX_TEXT
 from devnet.tables.encoder import TableSummary
 from devnet.tables.label_column import find_anomaly_value, label_text, same_label
 from devnet.tables.reservoir import Reservoir, Sample, smallest
-from devnet.tables.source import Source
+from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError
-from devnet.tables.text_values import MAX_TEXT
 
 KEPT_ROWS = 1 << 18  # more than the 256,000 that the paper's training draws
 KEPT_VALUES = 1 << 26  # in them, where a table has very many columns

@@ -1,0 +1,1 @@
+"""What every room needs: rows, labels, parameters, seeds, names, wording, files."""

@@ -1,0 +1,210 @@
+"""What y and sample weights mean: one value marks labelled anomalies, all else is unlabelled."""
+
+from numbers import Number
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import type_of_target
+
+MISSING_IS = "unlabelled"  # what a missing string label is called in `classes_`
+
+
+class Labels(NamedTuple):
+    """A parsed y."""
+
+    is_anomaly: np.ndarray  # (n,) bool
+    classes: np.ndarray  # (2,): what unlabelled rows and anomalies are called by `predict`
+
+
+def unlabelled(y: Any, n_rows: int) -> Labels | None:
+    """Labels of rows none of which is an anomaly: y is None, or zero everywhere.
+
+    For detectors that can do without; None where y says something else.
+    """
+    if y is not None:
+        values = _as_array(y)
+        if values.ndim != 1 or values.dtype.kind not in "biuf" or not len(values) or values.any():
+            return None
+        n_rows = len(values)
+    return Labels(np.zeros(n_rows, dtype=bool), np.array([0, 1]))
+
+
+def read_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels:
+    """Tell labelled anomalies from unlabelled rows.
+
+    Of two values the larger one is the anomaly unless `pos_label` names it; missing values (None,
+    NaN, pandas.NA) are unlabelled. `classes` are the values of an earlier call, if any.
+    """
+    values = column_or_1d(_as_array(y), warn=True)
+    if not len(values):
+        raise ValueError("y is empty; give one label per row of X, 1 for a labelled anomaly.")
+    missing = _is_missing(values)
+    if missing.all():
+        raise ValueError(
+            "Input y contains only missing values (NaN), no labelled anomaly: only one class. "
+            "Mark at least one anomaly with 1."
+        )
+    known = _tidy(values[~missing])
+    present = np.unique(known)
+    _refuse_other_than_two_values(present, known)
+    if classes is None:
+        classes = _name_classes(present, bool(missing.any()), pos_label)
+    elif pos_label is not None and pos_label != classes[1]:
+        raise ValueError(
+            f"pos_label={pos_label!r}, but {_plain(classes[1])!r} has marked the anomalies so "
+            "far; keep it, or fit a new detector."
+        )
+    elif unknown := [value for value in present.tolist() if value not in list(classes)]:
+        raise ValueError(
+            f"y contains {unknown[0]!r}, but the classes are {np.asarray(classes).tolist()}."
+        )
+    is_anomaly = np.zeros(len(values), dtype=bool)
+    is_anomaly[~missing] = known == classes[1]
+    _refuse_one_kind(is_anomaly, classes)
+    return Labels(is_anomaly, np.asarray(classes))
+
+
+def read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
+    """A caller's sample weights, relative to the largest."""
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight cannot be read as numbers ({error}); give one number per row."
+        ) from error
+    if weights.shape != is_anomaly.shape:
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, but there are {len(is_anomaly)} rows; give "
+            "one weight per row."
+        )
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        bad = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
+        raise ValueError(
+            f"sample_weight of row {bad} is {weights[bad]}; a weight must be finite and at least 0."
+        )
+    for half, name in ((is_anomaly, "labelled anomalies"), (~is_anomaly, "unlabelled rows")):
+        if half.any() and not weights[half].any():
+            raise ValueError(
+                f"the sample_weight of all {name} is zero, which leaves only one class to draw "
+                "batches from; give at least one of them a positive weight."
+            )
+    scaled: np.ndarray = weights / weights.max()  # keeps sums finite
+    return scaled
+
+
+def order_classes(classes: Any, pos_label: Any) -> np.ndarray:
+    """Put announced classes in the order of `Labels.classes`: the anomaly last."""
+    present = np.unique(_tidy(_as_array(classes)))
+    if len(present) != 2:
+        raise ValueError(f"classes={classes!r} must be two different values: unlabelled, anomaly.")
+    return _name_classes(present, False, pos_label)
+
+
+def _as_array(y: Any) -> np.ndarray:
+    if hasattr(y, "to_numpy"):  # pandas and polars columns; keeps pandas.NA as an object
+        y = y.to_numpy()
+    array: np.ndarray = np.asarray(y)
+    if array.dtype.kind == "U" and not isinstance(y, np.ndarray):
+        mixed = np.asarray(y, dtype=object)  # ["fraud", nan] must not become ["fraud", "nan"]
+        return array if all(isinstance(value, str) for value in mixed.ravel()) else mixed
+    return array
+
+
+def _is_missing(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "f":
+        found: np.ndarray = np.isnan(values)
+        return found
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=bool)
+    # A missing value is the only one that does not equal itself; pandas.NA equals nothing at all.
+    return np.array([v is None or (v != v) is not False for v in values], dtype=bool)  # noqa: PLR0124
+
+
+def _tidy(known: np.ndarray) -> np.ndarray:
+    """Give object arrays the plain type of their values, so that they sort and compare."""
+    if known.dtype.kind in "biufU":
+        return known
+    if known.dtype.kind != "O" or not all(isinstance(value, str | Number) for value in known):
+        raise ValueError(
+            f"y has labels such as {known[0]!r}; use numbers, booleans or text, for example 1 for "
+            "a labelled anomaly and 0 otherwise."
+        )
+    kinds = {str if isinstance(value, str) else float for value in known}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"y mixes text and numbers, for example {known[0]!r}; use one kind of label."
+        )
+    return known if kinds == {str} else np.asarray(known.tolist())
+
+
+def _refuse_other_than_two_values(present: np.ndarray, known: np.ndarray) -> None:
+    if len(present) <= 2:
+        if present.dtype.kind == "f" and not np.isfinite(present).all():
+            raise ValueError("Input y contains infinity; use 1 for an anomaly and 0 otherwise.")
+        return
+    kind = type_of_target(known, input_name="y")
+    if kind.startswith("continuous"):
+        raise ValueError(
+            f"Unknown label type: {kind}. y has {len(present)} different values, for example "
+            f"{_plain(present[0])!r} and {_plain(present[1])!r}; use 1 for a labelled anomaly and "
+            "0 otherwise."
+        )
+    shown = ", ".join(repr(value) for value in present[:4].tolist())
+    raise ValueError(
+        f"Only binary classification is supported. The type of the target is {kind}: y has "
+        f"{len(present)} different values ({shown}{', ...' if len(present) > 4 else ''}). Use "
+        "y == value to mark the rows that are labelled anomalies."
+    )
+
+
+def _name_classes(present: np.ndarray, has_missing: bool, pos_label: Any) -> np.ndarray:
+    if len(present) == 2:
+        if pos_label is None:
+            return present
+        if pos_label not in present.tolist():
+            raise ValueError(
+                f"pos_label={pos_label!r} does not occur in y, whose values are {present.tolist()}."
+            )
+        return present if pos_label == present[1] else present[::-1]
+    (value,) = present.tolist()
+    if pos_label is not None and value != pos_label:
+        raise ValueError(
+            f"no labelled anomaly: pos_label={pos_label!r} does not occur in y, which has only "
+            f"one class, {value!r}."
+        )
+    if pos_label is None and (not has_missing or value == 0):
+        raise ValueError(_one_class(value))
+    if isinstance(value, str):
+        return np.array([MISSING_IS if value != MISSING_IS else "", value], dtype=object)
+    return np.array([value == 0, value], dtype=present.dtype)  # missing is 0, or 1 beside 0
+
+
+def _refuse_one_kind(is_anomaly: np.ndarray, classes: Any) -> None:
+    anomaly = _plain(classes[1])
+    if not is_anomaly.any():
+        raise ValueError(
+            f"no labelled anomaly: no value of y equals {anomaly!r}, so there is only one class "
+            "to learn from. Label at least one anomaly."
+        )
+    if is_anomaly.all():
+        raise ValueError(
+            f"all {len(is_anomaly)} rows are labelled anomalies ({anomaly!r}), only one class. "
+            "Add the unlabelled rows: what is normal is learned from them."
+        )
+
+
+def _one_class(value: Any) -> str:
+    if value in (1, True):
+        return (
+            f"y has only one class, {value!r}: all rows are labelled anomalies. Add the unlabelled "
+            "rows with y = 0: what is normal is learned from them."
+        )
+    return (
+        f"y has only one class, {value!r}: no labelled anomaly. Mark at least one anomaly with 1, "
+        "or name its label with pos_label."
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

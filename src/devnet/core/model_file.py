@@ -1,0 +1,227 @@
+"""A model on disk: one safetensors file whose header carries readable JSON. No pickle.
+
+Reading takes nothing on trust: a file that is cut, foreign, newer or edited gets a sentence.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
+from importlib.metadata import PackageNotFoundError, version
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+
+from devnet.core.arrays import is_module
+from devnet.core.parameters import number
+from devnet.core.whole_file import write_whole
+
+FORMAT = "devnet model"
+FORMAT_VERSION = 1
+CLASSES_DTYPES = frozenset(
+    ["bool", "str", "object", "float16", "float32", "float64"]
+    + [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+)
+MAX_COUNT = 2**62
+HEADER = "devnet"  # key of the JSON text in the safetensors metadata
+PACKAGES = {
+    "devnet": "deviation-network",
+    "numpy": "numpy",
+    "scikit-learn": "scikit-learn",
+    "torch": "torch",
+    "pyarrow": "pyarrow",
+}
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be used; the message says why and what to do."""
+
+
+def write(
+    path: str | PathLike[str], header: dict[str, Any], tensors: dict[str, np.ndarray]
+) -> None:
+    """Write atomically: the file appears under its name only when it is whole."""
+    path = Path(path)
+    full = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        **header,
+        "versions": package_versions(),
+    }
+    arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    content = to_bytes(arrays, metadata={HEADER: json.dumps(full, allow_nan=False)})
+    write_whole(path, content)
+
+
+def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and tensors of a model file of a format known here."""
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"there is no model file {path}; give the name under which a model was saved."
+        )
+    try:
+        with safe_open(path, framework="np") as file:
+            metadata = file.metadata() or {}
+            header = _parse_header(path, metadata.get(HEADER))
+            tensors = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(
+            f"{path} is not a whole model file ({error}). Copy it again from its source, or save "
+            "the model again."
+        ) from error
+    return header, tensors
+
+
+def _parse_header(path: Path, text: str | None) -> dict[str, Any]:
+    if text is None:
+        raise ModelFileError(
+            f"{path} is a safetensors file, but not a devnet model; was it saved by another "
+            "program?"
+        )
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"the header of {path} is not valid JSON ({error}); the file was edited or damaged."
+        ) from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError(f"{path} is not a devnet model: its header does not say {FORMAT!r}.")
+    found = header.get("format_version")
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise ModelFileError(f"{path} has the impossible format version {found!r}.")
+    if found > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has format version {found}, newer than the {FORMAT_VERSION} known here. "
+            "Upgrade with: pip install --upgrade deviation-network"
+        )
+    return header
+
+
+def field(header: dict[str, Any], name: str, is_valid: Callable[[Any], bool]) -> Any:
+    """Value of a header field that has been looked at."""
+    value = header.get(name)
+    if not is_valid(value):
+        raise ModelFileError(
+            f"the model file's header has no valid {name!r}: {_short(value)}. The file was edited "
+            "or damaged; save the model again."
+        )
+    return value
+
+
+def tensor(
+    tensors: dict[str, np.ndarray], name: str, shape: tuple[int, ...], dtype: str = "float32"
+) -> np.ndarray:
+    """Named tensor of exactly this shape and type, finite."""
+    array = tensors.get(name)
+    if array is None or array.shape != shape or array.dtype.name != dtype:
+        found = "none" if array is None else f"{array.dtype.name} of shape {array.shape}"
+        raise ModelFileError(
+            f"the model file should hold a tensor {name!r}, {dtype} of shape {shape}, but has "
+            f"{found}. The file was edited or damaged; save the model again."
+        )
+    if not np.isfinite(array).all():
+        raise ModelFileError(
+            f"the tensor {name!r} of the model file has values that are not finite."
+        )
+    return array
+
+
+def size_of(tensors: dict[str, np.ndarray], name: str) -> int:
+    """Values of a named tensor, 0 where there is none."""
+    return tensors[name].size if name in tensors else 0
+
+
+def edited(what: str, reason: str) -> ModelFileError:
+    """What to raise where a part of a model file cannot have been written by `save`."""
+    return ModelFileError(
+        f"{what} of the model file cannot be used: {reason}. The file was edited or damaged; save "
+        "the model again."
+    )
+
+
+def refuse_unknown(tensors: dict[str, np.ndarray], known: Iterable[str]) -> None:
+    """Refuse a file that holds more than what it should."""
+    unknown = set(tensors) - set(known)
+    if unknown:
+        raise ModelFileError(f"the model file holds an unknown tensor {sorted(unknown)[0]!r}.")
+
+
+def is_count(value: Any, least: int = 1, most: int = MAX_COUNT) -> bool:
+    """Whether a JSON value is a whole number within bounds."""
+    return type(value) is int and least <= value <= most
+
+
+def is_finite_number(value: Any) -> bool:
+    """Whether a JSON value is a number that a float can hold."""
+    return number().accepts(value)
+
+
+def encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Constructor parameters as JSON values.
+
+    Where to compute belongs to a machine, not to a model: another one may have no CUDA.
+    """
+    return {name: _encode(value) for name, value in parameters.items() if name != "device"}
+
+
+def decode_parameters(parameters: dict[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """Invert `encode_parameters`, given the dataclasses that a parameter may be, by name."""
+    try:
+        return {name: _decode(value, kinds) for name, value in parameters.items()}
+    except RecursionError:
+        raise ModelFileError("the model file has a parameter of endless depth.") from None
+
+
+def _encode(value: Any) -> Any:
+    if is_dataclass(value):
+        return {type(value).__name__: [_encode(part) for part in vars(value).values()]}
+    if is_module(value):
+        return {"module": type(value).__name__}
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return None  # a generator's place in its stream is not a parameter to keep
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple | list):
+        return [_encode(item) for item in value]
+    return value
+
+
+def _decode(value: Any, kinds: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode(item, kinds) for item in value)
+    if isinstance(value, dict):
+        if len(value) == 1 and set(value) <= set(kinds):
+            ((kind, parts),) = value.items()
+            try:
+                return kinds[kind](*(_decode(part, kinds) for part in parts))
+            except (TypeError, ValueError) as error:
+                if isinstance(error, ModelFileError):
+                    raise
+                raise ModelFileError(f"the model file has an impossible {kind}: {error}") from error
+        if list(value) == ["module"]:
+            return value
+        raise ModelFileError(f"the model file has a parameter of an unknown kind: {_short(value)}.")
+    return value
+
+
+def package_versions() -> dict[str, str]:
+    """The versions of what a model depends on."""
+    return {name: _version(package) for name, package in PACKAGES.items()}
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,226 @@
+"""The one door between a caller's matrix and float32 rows: gathering, tiling, finite checks.
+
+Nothing here copies the whole matrix: rows become float32 when they are drawn.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+WIDE = 4096  # columns from which sparse rows are not made dense, not even batch by batch
+CHECKED_VALUES = 1 << 18  # values looked at in one step of a finite check
+SPAN_ROWS = 1 << 15  # rows that are worth a thread of their own
+SPARSE = 0.2  # share of stored values below which a CSR matrix is multiplied as it is
+BLOCK_VALUES = 1 << 24  # values in one block of rows that are explained together
+TILE_VALUES = 1 << 18  # values in one tile of rows that are scored together
+
+
+class DenseRows:
+    """Rows of a NumPy array of any layout and numeric type."""
+
+    is_sparse = False
+
+    def __init__(self, X: np.ndarray, names: np.ndarray | None = None) -> None:
+        self.shape: tuple[int, int] = X.shape
+        self._names = names
+        self._array = X
+
+    def dense(self, selection: slice | np.ndarray) -> np.ndarray:
+        """Rows (b, d) as float32; a slice of a float32 matrix is not copied."""
+        if isinstance(selection, slice):
+            rows = self._array[selection]
+        else:
+            rows = self._array.take(selection, axis=0)
+        if rows.dtype == np.float32:
+            return rows
+        with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite, see below
+            return rows.astype(np.float32)
+
+    def sparse(self, selection: slice | np.ndarray) -> sp.csr_array:
+        """Rows (b, d) as float32 CSR."""
+        return sp.csr_array(self.dense(selection))
+
+    def select(self, selection: np.ndarray) -> "DenseRows":
+        """These rows alone, copied."""
+        return DenseRows(self._array.take(selection, axis=0), self._names)
+
+    def columns(self) -> np.ndarray:
+        """Columns that can have a value other than zero, ascending."""
+        return np.arange(self.shape[1])
+
+    def check_finite(self, rows: slice = slice(None)) -> None:
+        """Refuse a value that is missing, infinite or beyond float32, and say where it is."""
+        if self._array.dtype.kind != "f":
+            return
+        start, stop, _ = rows.indices(self.shape[0])
+        step = max(1, CHECKED_VALUES // self.shape[1])
+        for first in range(start, stop, step):
+            values = self.dense(slice(first, min(first + step, stop)))
+            if has_finite_sum(values):
+                continue
+            bad = np.argwhere(~np.isfinite(values))
+            if len(bad):
+                row, column = bad[0]
+                value = self._array[first + row, column]
+                raise ValueError(_not_finite(value, first + row, column, self._names))
+
+
+class SparseRows:
+    """Rows of a CSR matrix."""
+
+    is_sparse = True
+
+    def __init__(self, X: Any, names: np.ndarray | None = None) -> None:
+        self.shape: tuple[int, int] = X.shape
+        self._names = names
+        self._csr = X
+
+    def dense(self, selection: slice | np.ndarray) -> np.ndarray:
+        """Rows (b, d) as float32."""
+        rows: np.ndarray = self.sparse(selection).toarray()
+        return rows
+
+    def sparse(self, selection: slice | np.ndarray) -> sp.csr_array:
+        """Rows (b, d) as float32 CSR."""
+        rows = self._csr[selection]
+        with np.errstate(over="ignore"):
+            data = rows.data.astype(np.float32, copy=False)
+        return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+    def select(self, selection: np.ndarray) -> "SparseRows":
+        """These rows alone, copied."""
+        return SparseRows(self._csr[selection], self._names)
+
+    @property
+    def density(self) -> float:
+        """Share of the values that are stored."""
+        return float(self._csr.nnz / max(1, self.shape[0] * self.shape[1]))
+
+    def columns(self) -> np.ndarray:
+        """Columns with at least one stored value, ascending."""
+        stored = np.zeros(self.shape[1], dtype=bool)
+        stored[self._csr.indices] = True
+        return np.flatnonzero(stored)
+
+    def check_finite(self, rows: slice = slice(None)) -> None:
+        """Refuse a value that is missing, infinite or beyond float32, and say where it is."""
+        start, stop, _ = rows.indices(self.shape[0])
+        first, last = self._csr.indptr[start], self._csr.indptr[stop]
+        with np.errstate(over="ignore"):
+            values = self._csr.data[first:last].astype(np.float32, copy=False)
+        if has_finite_sum(values):
+            return
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            position = first + bad[0]
+            row = int(np.searchsorted(self._csr.indptr, position, side="right")) - 1
+            column = self._csr.indices[position]
+            raise ValueError(_not_finite(self._csr.data[position], row, column, self._names))
+
+
+Rows = DenseRows | SparseRows
+
+
+class Tileable(Protocol):
+    """Rows that can be had dense, part by part."""
+
+    shape: tuple[int, int]
+
+    def dense(self, selection: slice | np.ndarray) -> np.ndarray:
+        """Rows (b, d) as float32."""
+
+    def check_finite(self, rows: slice = slice(None)) -> None:
+        """Refuse a value that is not finite."""
+
+
+def as_rows(X: Any, names: np.ndarray | None = None) -> Rows:
+    """Wrap a validated matrix; `names` of columns are for messages."""
+    return SparseRows(X, names) if sp.issparse(X) else DenseRows(X, names)
+
+
+def dense_tiles(
+    rows: Tileable, span: slice, dtype: type = np.float64
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the rows of a span in order, in tiles; refuse a value that is not finite.
+
+    A matrix product rounds a row differently with its place among the others. In double precision
+    that happens far below what the single precision of the scores shows, so a row has the same
+    score alone, in any batch and in any order. A tile is overwritten by the next one.
+    """
+    n_columns = rows.shape[1]
+    tile: np.ndarray = np.empty((_tile_height(n_columns), n_columns), dtype)
+    for start in range(span.start, span.stop, len(tile)):
+        place = slice(start, min(start + len(tile), span.stop))
+        part = tile[: place.stop - start]
+        part[:] = rows.dense(place)
+        if not has_finite_sum(part):
+            rows.check_finite(place)
+        yield place, part
+
+
+def sparse_tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, sp.csr_array]]:
+    """Yield the rows of a span in order, in CSR tiles; refuse a value that is not finite."""
+    height = _tile_height(1)
+    for start in range(span.start, span.stop, height):
+        place = slice(start, min(start + height, span.stop))
+        rows.check_finite(place)
+        yield place, rows.sparse(place)
+
+
+def is_mostly_zero(rows: Rows) -> bool:
+    """Whether products with CSR rows take less time than with dense ones."""
+    return isinstance(rows, SparseRows) and rows.density < SPARSE
+
+
+def spans(n_rows: int, n_spans: int, at_least: int = SPAN_ROWS) -> list[slice]:
+    """Cut rows into this many spans, or fewer where they would be short."""
+    n_spans = max(1, min(n_spans, n_rows // at_least))
+    edges = np.linspace(0, n_rows, n_spans + 1).astype(int).tolist()
+    return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
+def in_threads(n_rows: int, do: Callable[[slice], None], at_least: int = SPAN_ROWS) -> None:
+    """Do something to every row, a span of `at_least` so many of them in each thread."""
+    cut = spans(n_rows, os.cpu_count() or 1, at_least)
+    if len(cut) == 1:
+        do(cut[0])
+        return
+    with ThreadPoolExecutor(len(cut)) as pool:
+        list(pool.map(do, cut))
+
+
+def blockwise(rows: Rows, make: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """What is made of dense float32 rows, not too many of them at a time."""
+    n, d = rows.shape
+    step = max(1, BLOCK_VALUES // d)
+    blocks = [slice(start, start + step) for start in range(0, n, step)]
+    return np.concatenate([make(rows.dense(block)) for block in blocks])
+
+
+def has_finite_sum(values: np.ndarray) -> bool:
+    """A finite sum of squares proves that every value is finite, faster than asking each."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        flat = values.ravel()
+        return bool(np.isfinite(flat @ flat))
+
+
+def _tile_height(n_columns: int) -> int:
+    return max(16, min(4096, TILE_VALUES // n_columns))
+
+
+def _not_finite(value: Any, row: int, column: int, names: np.ndarray | None) -> str:
+    name = f"column {column}" if names is None else f"column {column} ({str(names[column])!r})"
+    if np.isnan(value):
+        return (
+            f"Input X contains NaN: row {row}, {name}. Fill missing values first, for example "
+            "with sklearn.impute.SimpleImputer()."
+        )
+    return (
+        f"Input X contains infinity or a value too large for float32: {value} at row {row}, "
+        f"{name}. Clip or rescale this column first."
+    )

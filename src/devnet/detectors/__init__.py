@@ -1,0 +1,1 @@
+"""Detectors: scikit-learn estimators that learn from few labelled anomalies."""

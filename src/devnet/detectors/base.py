@@ -1,0 +1,293 @@
+"""FewLabelDetector: the scikit-learn shell that every detector here shares."""
+
+from abc import ABC, abstractmethod
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from devnet.core import model_file
+from devnet.core.labels import Labels, order_classes, read_labels, read_weights, unlabelled
+from devnet.core.parameters import Constraint, check_parameters
+from devnet.core.rows import Rows, as_rows
+from devnet.significance.calibration import Calibration, Quantile
+
+QUANTILE_ROWS = 10_000  # unlabelled rows that are scored to find a quantile
+
+
+class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
+    """A binary classifier that learns from few labelled anomalies and many unlabelled rows.
+
+    Abstract. Higher scores are more anomalous. A detector says how it learns (`_learn`), how it
+    scores (`_score`), from which score on it raises an alert (`_threshold`) and which tensors it
+    is made of (`_tensors`, `_restore`).
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]]
+    classes_: np.ndarray
+    threshold_: float
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn to score rows.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_rows, n_columns)
+            Finite numbers; labelled and unlabelled rows together.
+        y : array of shape (n_rows,)
+            1 for a labelled anomaly; 0 or missing for an unlabelled row. Any other two values
+            work too: the larger one is the anomaly, unless `pos_label` names it.
+        sample_weight : array of shape (n_rows,), optional
+            A row is drawn for a batch with probability proportional to its weight, labelled and
+            unlabelled rows each among themselves. Weight 0 leaves a row out.
+
+        Returns
+        -------
+        self : the fitted detector
+        """
+        return self._fit(X, y, sample_weight, go_on=getattr(self, "warm_start", False))
+
+    def anomaly_score(self, X: Any) -> np.ndarray:
+        """Score each row; higher is more anomalous, and a row's score depends on it alone.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        scores : array of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        return self._score(self._rows(X, reset=False))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Anomaly score minus `threshold_`: positive where `predict` sees an anomaly."""
+        return self.anomaly_score(X) - self.threshold_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Tell anomalies, `classes_[1]`, from other rows, `classes_[0]`."""
+        is_anomaly = self.decision_function(X) > 0
+        predicted: np.ndarray = self.classes_[is_anomaly.astype(int)]
+        return predicted
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted detector to one file without pickle; read it with `devnet.load`."""
+        model_file.write(path, self.header(), self.tensors())
+
+    def header(self) -> dict[str, Any]:
+        """What a model file says of the fitted detector, as JSON values."""
+        check_is_fitted(self)
+        return {
+            "method": type(self).__name__,
+            "parameters": model_file.encode_parameters(self.get_params(deep=False)),
+            "classes": self.classes_.tolist(),
+            "classes_dtype": "str" if self.classes_.dtype.kind == "U" else self.classes_.dtype.name,
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": getattr(self, "feature_names_in_", np.array([])).tolist(),
+            "threshold": self.threshold_,
+            **self._facts(),
+        }
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Everything learned, as the named arrays of a model file."""
+        check_is_fitted(self)
+        return self._tensors()
+
+    def read_y(self, y: Any, n_rows: int, classes: Any = None) -> Labels:
+        """Tell labelled anomalies from unlabelled rows, as `fit` does; see `read_labels`."""
+        self._refuse_no_labels(y)
+        labels = None if self._needs_labels() else unlabelled(y, n_rows)
+        return labels or read_labels(y, pos_label=self.pos_label, classes=classes)
+
+    # What other rooms ask of a detector. A new one overrides the answers that it can give.
+
+    keeps_unseen_scores: ClassVar[bool] = False  # else rows are held back to calibrate it
+
+    def unseen_scores(self) -> Calibration:
+        """Scores of training rows by members that did not see them, if it keeps any."""
+        raise NotImplementedError(f"{type(self).__name__} keeps no scores of unseen rows.")
+
+    def nominal_p_value(self, scores: np.ndarray) -> np.ndarray | None:
+        """Probability that a normal row scores as high by the model's own assumptions.
+
+        None where scores have no scale, as by default.
+        """
+        return None
+
+    @property
+    def prior_quantile(self) -> Quantile | None:
+        """Quantile function of the prior that scores are measured against; None without a prior."""
+        return None
+
+    @property
+    def baseline(self) -> np.ndarray | None:
+        """The row (d,) that contributions start from, if the detector has one of its own."""
+        return None
+
+    def path_contributions(self, X: Any, baseline: np.ndarray) -> Any:
+        """What each column adds to scores over that of a baseline, read off the model itself.
+
+        None where the model cannot be read, as by default; random walks answer then.
+        """
+        return None
+
+    @property
+    def is_thread_safe(self) -> bool:
+        """Whether several threads may score at once; nobody else's code is asked to."""
+        return False
+
+    def expectations(self) -> dict[str, Any]:
+        """What it expects of the rows that it will score, as JSON values; nothing by default."""
+        return {}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "threshold_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *, go_on: bool, classes: Any = None) -> Self:
+        before = _fitted_attributes(self)
+        try:
+            return self._fit_or_raise(X, y, sample_weight, go_on=go_on, classes=classes)
+        except BaseException:  # a fit that fails leaves the detector as it was
+            for name in _fitted_attributes(self):
+                delattr(self, name)
+            self.__dict__.update(before)
+            raise
+
+    def _fit_or_raise(
+        self, X: Any, y: Any, sample_weight: Any, *, go_on: bool, classes: Any
+    ) -> Self:
+        check_parameters(self, self._constraints)
+        go_on = go_on and self.__sklearn_is_fitted__()
+        self._refuse_no_labels(y)
+        rows = self._rows(X, reset=not go_on)
+        rows.check_finite()
+        if hasattr(y, "__len__") and len(y) not in (0, rows.shape[0]):
+            raise ValueError(
+                f"X has {rows.shape[0]} rows but y has {len(y)} labels: inconsistent numbers of "
+                "samples. Give one label per row."
+            )
+        known = None if classes is None else order_classes(classes, self.pos_label)
+        if go_on:
+            known = self.classes_
+        labels = self.read_y(y, rows.shape[0], classes=known)
+        if sample_weight is not None:
+            sample_weight = read_weights(sample_weight, labels.is_anomaly)
+        self.classes_ = labels.classes
+        self._learn(rows, labels.is_anomaly, sample_weight, go_on=go_on)
+        self.threshold_ = self._threshold(rows, labels.is_anomaly)
+        return self
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        try:
+            matrix = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype="numeric",
+                ensure_all_finite=False,  # checked by us, which names the place
+                ensure_min_samples=2 if reset else 1,
+            )
+            if matrix.dtype.kind not in "fiub":  # text or categories, which may hold numbers
+                matrix = matrix.astype(np.float64)
+        except ValueError as error:
+            _refuse_text(X, error)
+            raise
+        return as_rows(matrix, getattr(self, "feature_names_in_", None))
+
+    def _checked_rows(self, X: Any) -> Rows:
+        """Rows to explain, every value of them looked at."""
+        rows = self._rows(X, reset=False)
+        rows.check_finite()
+        return rows
+
+    def _refuse_no_labels(self, y: Any) -> None:
+        if y is None and self._needs_labels():
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Give 1 "
+                "for labelled anomalies and 0 for unlabelled rows."
+            )
+
+    def _needs_labels(self) -> bool:
+        """Whether there must be a labelled anomaly."""
+        return True
+
+    @abstractmethod
+    def _learn(
+        self,
+        rows: Rows,
+        is_anomaly: np.ndarray,
+        sample_weight: np.ndarray | None,
+        *,
+        go_on: bool,
+    ) -> None:
+        """Learn from rows; with `go_on` from the present state on."""
+
+    @abstractmethod
+    def _score(self, rows: Rows) -> np.ndarray:
+        """Score rows, float64 of shape (n,)."""
+
+    @abstractmethod
+    def _threshold(self, rows: Rows, is_anomaly: np.ndarray) -> float:
+        """Score above which `predict` sees an anomaly, given the training rows."""
+
+    def _unlabelled_quantile(self, rows: Rows, is_anomaly: np.ndarray, share: float) -> float:
+        """Score that this share of the unlabelled training rows stays below.
+
+        The threshold of a detector whose scores have no scale of their own. Of very many rows an
+        even selection is scored.
+        """
+        unlabelled = np.flatnonzero(~is_anomaly)
+        step = -(-len(unlabelled) // QUANTILE_ROWS)
+        scores = self._score(rows.select(unlabelled[::step]))
+        return float(np.quantile(scores, share))
+
+    @abstractmethod
+    def _tensors(self) -> dict[str, np.ndarray]:
+        """Everything learned, as named arrays."""
+
+    @abstractmethod
+    def _facts(self) -> dict[str, Any]:
+        """What the header of a model file says besides parameters and labels."""
+
+    @abstractmethod
+    def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+        """Take over what `_tensors` and `_facts` gave, or raise a ModelFileError."""
+
+
+def _fitted_attributes(detector: FewLabelDetector) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in vars(detector).items()
+        if name.endswith("_") and not name.startswith("_")
+    }
+
+
+def _refuse_text(X: Any, error: ValueError) -> None:
+    """Where validation failed because of text, name the value and what to do about it."""
+    if "could not convert string" not in str(error) and "bytes/strings" not in str(error):
+        return
+    values = np.asarray(X, dtype=object)
+    for column in range(values.shape[1] if values.ndim == 2 else 0):
+        for value in values[:, column]:
+            if isinstance(value, str | bytes):
+                name = f" ({X.columns[column]!r})" if hasattr(X, "columns") else ""
+                raise ValueError(
+                    f"could not convert string to float: {value!r} in column {column}{name} of X. "
+                    "Encode text columns first, for example with sklearn.preprocessing."
+                    "OneHotEncoder()."
+                ) from error

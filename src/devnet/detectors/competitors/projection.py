@@ -1,0 +1,87 @@
+"""Wide rows made narrow by a sparse random projection, as the paper does for methods that need it.
+
+P. Li, T. Hastie, K. Church. Very sparse random projections. KDD 2006.
+"""
+
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from devnet.core.model_file import ModelFileError, size_of, tensor
+from devnet.core.rows import Rows
+
+N_COMPONENTS = 1000
+TILE_ROWS = 4096  # rows that are projected together
+TENSORS = {"projection_value": "float64", "projection_column": "int64", "projection_start": "int64"}
+
+
+class Projection:
+    """A sparse matrix (n_components, n_columns) that rows are multiplied with."""
+
+    def __init__(self, components: sp.csr_array) -> None:
+        self._components = components
+        self._transposed = components.T.tocsr()
+        self.n_components: int = components.shape[0]
+
+    @classmethod
+    def draw(cls, n_columns: int, seed: int) -> Self:
+        """Draw one for rows of this width."""
+        from sklearn.random_projection import SparseRandomProjection
+
+        transformer = SparseRandomProjection(N_COMPONENTS, random_state=seed)
+        transformer.fit(sp.csr_array((1, n_columns)))
+        return cls(sp.csr_array(transformer.components_))
+
+    def apply(self, rows: sp.csr_array) -> np.ndarray:
+        """Project rows (b, d) -> (b, n_components), float32; each row by itself."""
+        projected: np.ndarray = (rows.astype(np.float64) @ self._transposed).toarray()
+        return projected.astype(np.float32)
+
+    def to_tensors(self) -> dict[str, np.ndarray]:
+        """Named arrays of a model file: the three of a CSR matrix."""
+        parts = (self._components.data, self._components.indices, self._components.indptr)
+        typed = zip(TENSORS.items(), parts, strict=True)
+        return {name: part.astype(kind) for (name, kind), part in typed}
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:
+        """Build the projection of a model file from exactly these arrays."""
+        size = size_of(tensors, "projection_value")
+        shapes = ((size,), (size,), (N_COMPONENTS + 1,))
+        value, column, start = (
+            tensor(tensors, name, shape, kind)
+            for (name, kind), shape in zip(TENSORS.items(), shapes, strict=True)
+        )
+        in_order = start[0] == 0 and start[-1] == size and (np.diff(start) >= 0).all()
+        if not (in_order and ((column >= 0) & (column < n_columns)).all()):
+            raise ModelFileError(
+                f"the projection of the model file is not a matrix of {N_COMPONENTS} rows and "
+                f"{n_columns} columns; the file was edited or damaged."
+            )
+        return cls(sp.csr_array((value, column, start), shape=(N_COMPONENTS, n_columns)))
+
+
+class ProjectedRows:
+    """Rows that are projected when they are asked for."""
+
+    def __init__(self, rows: Rows, projection: Projection) -> None:
+        self.shape = (rows.shape[0], projection.n_components)
+        self._rows = rows
+        self._projection = projection
+
+    def dense(self, selection: slice | np.ndarray) -> np.ndarray:
+        """Rows (b, n_components) as float32, projected in tiles."""
+        places = np.arange(self.shape[0])[selection]
+        made = np.empty((len(places), self.shape[1]), np.float32)
+        for start in range(0, len(places), TILE_ROWS):
+            tile = slice(start, start + TILE_ROWS)
+            part = self._rows.sparse(places[tile])
+            if not np.isfinite(part.data).all():  # columns that weigh nothing would hide it
+                self._rows.check_finite()
+            made[tile] = self._projection.apply(part)
+        return made
+
+    def check_finite(self, rows: slice = slice(None)) -> None:
+        """Refuse a value that is missing, infinite or beyond float32, and say where it is."""
+        self._rows.check_finite(rows)

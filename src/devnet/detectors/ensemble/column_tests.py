@@ -1,0 +1,137 @@
+"""Each column as a test: by how many standard errors labelled anomalies deviate in it.
+
+Two tests differ in what they take as the spread. The null test asks how far the mean of labelled
+anomalies is from that of unlabelled rows in the spread of unlabelled rows, as if anomalies spread
+like them: it trusts a rare column that a few anomalies have. Welch's test adds the spread of the
+anomalies themselves: it trusts a column that most anomalies agree in. Which of them is better
+depends on the data: texts want the first, addresses of pages the second.
+
+Both add a typical spread to the denominator, else columns that hardly vary would decide alone. (V.
+Tusher, R. Tibshirani, G. Chu. Significance analysis of microarrays applied to the ionizing
+radiation response. PNAS 2001.)
+
+What a row's score would be, had the row not been there, needs no second pass: the tests of its
+columns are taken again without it, columns that would not be known then are left out, and the row
+is brought to its length again. The columns' units and the typical spread, which are of all rows,
+stay.
+"""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from devnet.detectors.ensemble.unit_rows import ENOUGH_ROWS
+
+N_TESTS = 2
+NULL_TEST = 0  # Welch's is 1
+LEAST_VARIANCE = 1e-60  # less, typically, is none: what is divided by its root fits float32
+TILE_ROWS = 1024  # rows whose scores are taken without them together
+
+
+class Moments(NamedTuple):
+    """Weighted sums over one kind of rows, for each of c columns."""
+
+    weight: np.ndarray  # sum of weights, () or (c,)
+    total: np.ndarray  # (c,) weighted sum of values
+    squares: np.ndarray  # (c,) and of their squares
+
+    @classmethod
+    def of(cls, rows: sp.csr_array, weight: np.ndarray) -> Self:
+        """Sum over the rows (n, c), each with its weight (n,)."""
+        squared = sp.csr_array((rows.data**2, rows.indices, rows.indptr), rows.shape)
+        return cls(weight.sum(), rows.T @ weight, squared.T @ weight)
+
+    def at(self, columns: np.ndarray) -> "Moments":
+        """Those of some columns."""
+        return Moments(self.weight, self.total.take(columns), self.squares.take(columns))
+
+    def without(self, values: np.ndarray, weight: np.ndarray) -> "Moments":
+        """Those that remain when each column loses one value, (c,) as is its weight."""
+        total = self.total - weight * values
+        return Moments(self.weight - weight, total, self.squares - weight * values**2)
+
+    def mean(self) -> np.ndarray:
+        """Mean of each column, zero where no weight is left."""
+        mean: np.ndarray = self.total / np.where(self.weight > 0, self.weight, np.inf)
+        return mean
+
+    def variance(self) -> np.ndarray:
+        """Variance of each column, zero where no weight is left."""
+        squares = self.squares / np.where(self.weight > 0, self.weight, np.inf)
+        variance: np.ndarray = np.maximum(squares - self.mean() ** 2, 0)
+        return variance
+
+
+class ColumnTests:
+    """Null test and Welch's test of every column.
+
+    Parameters
+    ----------
+    labelled, unlabelled : CSR rows (K, c) and (n, c)
+        At least one of each.
+    labelled_weight, unlabelled_weight : arrays of shape (K,) and (n,)
+        How much each row counts.
+    """
+
+    def __init__(
+        self,
+        labelled: sp.csr_array,
+        labelled_weight: np.ndarray,
+        unlabelled: sp.csr_array,
+        unlabelled_weight: np.ndarray,
+    ) -> None:
+        self._rows = {True: labelled, False: unlabelled}  # by whether they are labelled
+        self._weight = {True: labelled_weight, False: unlabelled_weight}
+        self._moments = {
+            is_labelled: Moments.of(rows, self._weight[is_labelled])
+            for is_labelled, rows in self._rows.items()
+        }
+        counts = [np.bincount(r.indices, minlength=r.shape[1]) for r in (labelled, unlabelled)]
+        self._is_shared: np.ndarray = counts[0] + counts[1] > ENOUGH_ROWS  # known without any row
+        # Where no unlabelled row varies, any deviation counts: values are at most one.
+        typical = float(self._moments[False].variance().sum() / max(1, labelled.shape[1]))
+        self._typical = typical if typical > LEAST_VARIANCE else 1.0
+
+    def statistics(self) -> np.ndarray:
+        """What a value of one is worth in each column by each test, (c, N_TESTS)."""
+        return self._compare(self._moments[True], self._moments[False])
+
+    def scores_without(self, *, labelled: bool) -> np.ndarray:
+        """Scores (n, N_TESTS) of labelled or unlabelled rows by the tests made without the row.
+
+        Not a number for the only labelled anomaly there is.
+        """
+        rows, weight = self._rows[labelled], self._weight[labelled]
+        n_rows = rows.shape[0]
+        if labelled and n_rows == 1:
+            return np.full((1, N_TESTS), np.nan)
+        scores = np.empty((n_rows, N_TESTS))
+        for start in range(0, n_rows, TILE_ROWS):
+            tile = slice(start, min(start + TILE_ROWS, n_rows))
+            scores[tile] = self._score_without(rows[tile], weight[tile], labelled=labelled)
+        return scores
+
+    def _score_without(
+        self, rows: sp.csr_array, weight: np.ndarray, *, labelled: bool
+    ) -> np.ndarray:
+        n_rows = rows.shape[0]
+        row = np.repeat(np.arange(n_rows), np.diff(rows.indptr))  # of each stored value
+        moments = {kind: found.at(rows.indices) for kind, found in self._moments.items()}
+        moments[labelled] = moments[labelled].without(rows.data, weight.take(row))
+        statistics = self._compare(moments[True], moments[False])
+        values = rows.data * self._is_shared.take(rows.indices)
+        length, left = (np.sqrt(np.bincount(row, v**2, n_rows)) for v in (rows.data, values))
+        values *= (length / np.where(left > 0, left, 1)).take(row)
+        products = values[:, None] * statistics
+        return np.stack([np.bincount(row, part, n_rows) for part in products.T], axis=1)
+
+    def _compare(self, labelled: Moments, unlabelled: Moments) -> np.ndarray:
+        """Both statistics of each column, up to a factor that all columns share, (c, N_TESTS)."""
+        deviation = labelled.mean() - unlabelled.mean()
+        null, typical = unlabelled.variance(), self._typical
+        spreads = (
+            np.sqrt(null) + np.sqrt(typical),
+            np.sqrt(null + labelled.variance() + typical),
+        )
+        return np.stack([deviation / spread for spread in spreads], axis=-1)

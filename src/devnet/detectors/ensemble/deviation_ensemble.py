@@ -1,0 +1,345 @@
+"""DeviationEnsemble, the detector for tables: bagged deviation learners, one calibrated score."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import ndtr
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
+
+from devnet.core.arrays import one_blas_thread
+from devnet.core.parameters import Constraint, number, whole_number
+from devnet.core.rows import WIDE, Rows, in_threads
+from devnet.core.seeds import RANDOM_STATE, as_generator
+from devnet.detectors.base import FewLabelDetector
+from devnet.detectors.ensemble import ensemble_file
+from devnet.detectors.ensemble.combination import Combination, combine
+from devnet.detectors.ensemble.deviation_trees import LARGEST_MARGIN
+from devnet.detectors.ensemble.expected_quality import ExpectedQuality, expect_quality
+from devnet.detectors.ensemble.hidden_anomalies import HiddenShare, screen
+from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
+from devnet.detectors.ensemble.pool import Pool, checksum, choose_rows, find_places
+from devnet.detectors.ensemble.table_learners import TableLearners
+from devnet.detectors.ensemble.wide_learners import WideLearners
+from devnet.engine.sampler import find_halves
+from devnet.significance.calibration import MIN_LABELLED, Calibration
+from devnet.significance.ranks import ConformalRanks
+
+EXPLAINED_ROWS = 256  # labelled anomalies that the importance of columns is taken over
+
+
+class DeviationEnsemble(FewLabelDetector):
+    """Rank rows of a table by deviation networks and deviation trees together.
+
+    The paper's idea, end-to-end scores from balanced batches of few labelled anomalies and many
+    unlabelled rows, goes to two kinds of learners that err differently: networks on rank-normal
+    columns, trained with the deviation loss, and decision trees whose leaves are worth the margin
+    times their share of anomalies. Every member learns from a bag of its own, so every training
+    row has members that did not see it. From their out-of-bag scores come the reference that
+    makes one deviation of all scores, p-values, the share of hidden anomalies and the quality to
+    expect.
+
+    A score of 0 is a typical unlabelled row and 1 the spread of these rows. The scale is not
+    Gaussian: read significance from `p_value`. Columns need no scaling.
+
+    Sparse rows of 4,096 columns and more have a learner of their own, without networks, trees,
+    margin and draws: every column is tested by itself, and a row adds up its columns' tests.
+
+    Parameters
+    ----------
+    n_networks : int, default=10
+        Deviation networks of 20 hidden units.
+    n_trees : int, default=64
+        Deviation trees.
+    margin : float, default=5.0
+        Deviation, the paper's a, that labelled anomalies should reach in every member.
+    confidence : float, default=0.95
+        Sets `threshold_`: an unlabelled row stays below with this probability. Of n unlabelled
+        rows nothing beyond n / (n + 1) can be told; the highest of their scores is taken then.
+    pos_label : optional
+        The value of y that marks an anomaly; by default the larger of its two values.
+    random_state : int, numpy RandomState or Generator, optional
+        Seed of all draws. Results do not depend on the number of processor cores.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        What unlabelled rows and anomalies are called in y.
+    threshold_ : float
+        Anomaly score above which `predict` sees an anomaly.
+    hidden_anomaly_share_ : HiddenShare
+        Share of anomalies hidden among the unlabelled rows: value, low and high. It is too high
+        where other rows look like anomalies. With fewer than five labelled anomalies nothing is
+        known about it: 0, 0 and 1.
+    column_importance_ : array of shape (n_columns,)
+        Mean absolute contribution of each column to the scores of labelled anomalies; sums to 1.
+    out_of_bag_ : OutOfBag
+        Scores of the pool's unlabelled rows and of the labelled anomalies by members that did not
+        see them.
+    pool_, posterior_ : arrays of shape (n_pool,)
+        Numbers of the unlabelled rows that were learned from, at most 20,000, and how likely each
+        is a hidden anomaly.
+    learners_ : TableLearners or WideLearners
+        What was learned, and its `baseline`.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only where X had column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from devnet import DeviationEnsemble
+    >>> rows = np.random.default_rng(0).normal(size=(1000, 5))
+    >>> rows[:10] += 3                          # ten anomalies ...
+    >>> y = np.zeros(1000)
+    >>> y[:5] = 1                               # ... of which five are known
+    >>> model = DeviationEnsemble(random_state=0).fit(rows, y)
+    >>> bool(model.p_value(rows[5:10]).max() < 0.01)
+    True
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "n_networks": whole_number(1),
+        "n_trees": whole_number(1),
+        "margin": number(0, below=LARGEST_MARGIN),
+        "confidence": number(0, below=1),
+        "random_state": RANDOM_STATE,
+    }
+
+    learners_: Learners
+    combination_: Combination
+    out_of_bag_: OutOfBag
+    pool_: np.ndarray  # (n,) numbers of the unlabelled rows that were learned from
+    posterior_: np.ndarray  # (n,) their probability of being a hidden anomaly
+    pool_weight_: np.ndarray  # (n,) their sample weights, 0 for those that are labelled now
+    hidden_anomaly_share_: HiddenShare
+    column_importance_: np.ndarray
+    n_rows_: int
+    pool_checksum_: int
+
+    def __init__(
+        self,
+        n_networks: int = 10,
+        n_trees: int = 64,
+        *,
+        margin: float = 5.0,
+        confidence: float = 0.95,
+        pos_label: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_networks = n_networks
+        self.n_trees = n_trees
+        self.margin = margin
+        self.confidence = confidence
+        self.pos_label = pos_label
+        self.random_state = random_state
+
+    @with_callbacks
+    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from further labels of the same rows, in a fraction of the time of `fit`.
+
+        Encoding, pool and bags stay; hidden anomalies are looked for and trees grown anew, the
+        networks go on from their weights. For an analyst who labels some rows, looks at the
+        ranking, and labels some more. The row of a label that is taken back is left out until
+        the next fit.
+
+        Parameters
+        ----------
+        X : array, frame or CSR matrix of shape (n_rows, n_columns)
+            The same rows in the same order as in `fit`.
+        y, sample_weight
+            As for `fit`, with all labels that there are now.
+        """
+        check_is_fitted(self)
+        return self._fit(X, y, sample_weight, go_on=True)
+
+    def p_value(self, X: Any) -> np.ndarray:
+        """Probability that an unlabelled row scores as high as each row of X.
+
+        It is the rank of a score among the out-of-bag scores of the pool's unlabelled rows.
+        Nothing is assumed about the distribution, and nothing extrapolated: the smallest p-value
+        is 1 / (1 + n), where n is the number of the pool's rows, at most 20,000, or the sum of
+        their sample weights relative to the largest. Hidden anomalies are among the ranked rows,
+        so with many of them p-values are larger, and false alarms fewer, than they need to be.
+        """
+        scores = self.anomaly_score(X)
+        return self._ranks().p_value(scores)
+
+    def contributions(self, X: Any) -> Any:
+        """What each column adds to a row's score over that of a typical unlabelled row.
+
+        Path contributions of the trees and integrated gradients of the networks, on the scale of
+        the score. A row's contributions add up to its score minus the score of
+        `learners_.baseline`: the medians of the unlabelled rows, or the empty row where rows are
+        wide and sparse. An array shaped as X; a CSR matrix if fitted on wide and sparse rows.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        tiles = self.learners_.tiles(rows, slice(0, rows.shape[0]))
+        scale = self.combination_.scale
+        parts = [self.learners_.contributions(tile, scale) for _, tile in tiles]
+        return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+
+    def expected_quality(self, anomaly_share: float | None = None) -> ExpectedQuality:
+        """Area under the precision-recall curve to expect, judged by the training rows alone.
+
+        Of rows like the unlabelled ones, with an interval. It takes their share of anomalies, and
+        where that is not given `hidden_anomaly_share_`, whose uncertainty then widens it a lot.
+        """
+        check_is_fitted(self)
+        share = self.hidden_anomaly_share_
+        if anomaly_share is not None:
+            if not number(0, below=1).accepts(anomaly_share):
+                raise ValueError(
+                    f"anomaly_share={anomaly_share!r} is not a share above 0 and below 1; give the "
+                    "share of anomalies among the rows to rank, or nothing."
+                )
+            share = HiddenShare(*[float(anomaly_share)] * 3)
+        counting = self.out_of_bag_.unlabelled[self.pool_weight_ > 0]
+        scores = OutOfBag(counting, self.out_of_bag_.labelled)
+        return expect_quality(scores, share, np.random.default_rng(0))  # draws for the interval
+
+    def _learn(
+        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool
+    ) -> None:
+        generator = as_generator(self.random_state)
+        kind = type(self.learners_) if go_on else _kind(rows)
+        labelled, unlabelled, _ = find_halves(is_anomaly, sample_weight)
+        size = kind.n_pool_rows(rows.shape[1])
+        labelled = choose_rows(labelled, size, generator)
+        if go_on:
+            self._refuse_changes(rows.shape[0])
+        else:
+            self.n_rows_, self.pool_ = rows.shape[0], choose_rows(unlabelled, size, generator)
+        weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
+        self.pool_weight_ = weight[self.pool_] * ~is_anomaly[self.pool_] / weight[unlabelled].max()
+        pool = Pool(
+            kind.gather(rows, self.pool_),
+            self.pool_weight_,
+            kind.gather(rows, labelled),
+            weight[labelled],
+            labelled,
+            find_places(labelled, self.pool_),
+        )
+        self._check_pool(pool, go_on=go_on)
+        settings = self._settings()
+        glance = settings._replace(n_trees=-(-self.n_trees // 4)) if go_on else settings
+        screening = screen(pool, lambda: kind.look(pool, glance, generator))
+        self.hidden_anomaly_share_, self.posterior_ = screening
+        pool = pool._replace(weight=pool.weight * (1 - self.posterior_))
+        earlier = self.learners_ if go_on else None
+        self.learners_, votes = kind.learn(pool, settings, generator, earlier)
+        self.combination_ = combine(votes, pool.weight)
+        of_halves = [self.combination_(scores) for scores in zip(*votes, strict=True)]
+        self.out_of_bag_ = OutOfBag(*of_halves)
+        self.column_importance_ = self._importance(pool.anomalies[:EXPLAINED_ROWS])
+
+    keeps_unseen_scores = True
+
+    def unseen_scores(self) -> Calibration:
+        """The out-of-bag scores."""
+        check_is_fitted(self)
+        counts = self.pool_weight_ > 0
+        labelled = self.out_of_bag_.labelled
+        is_known = len(labelled) >= MIN_LABELLED
+        return Calibration(
+            self.out_of_bag_.unlabelled[counts],
+            self.pool_weight_[counts],
+            labelled if len(labelled) > 1 else None,  # all members saw a single one
+            self.hidden_anomaly_share_.value if is_known else None,
+        )
+
+    def nominal_p_value(self, scores: np.ndarray) -> np.ndarray:
+        """Upper tail of the standard normal distribution, which deviations would have at best."""
+        tail: np.ndarray = ndtr(-np.asarray(scores, dtype=np.float64))
+        return tail
+
+    @property
+    def baseline(self) -> np.ndarray:
+        """The row that contributions start from: the learners' own."""
+        return self.learners_.baseline
+
+    def path_contributions(self, X: Any, baseline: np.ndarray) -> Any:
+        """`contributions`, moved to another baseline where it is not the learners' own."""
+        moved = self.contributions(X)
+        if not np.array_equal(baseline, self.learners_.baseline):
+            moved = moved - self.contributions(baseline[None])
+        return moved
+
+    @property
+    def is_thread_safe(self) -> bool:
+        """Scoring only reads."""
+        return True
+
+    def expectations(self) -> dict[str, Any]:
+        """Share of hidden anomalies, and the ranking quality to expect."""
+        return {
+            "hidden_anomaly_share": self.hidden_anomaly_share_._asdict(),
+            "expected_quality": self.expected_quality()._asdict(),
+        }
+
+    def _refuse_changes(self, n_rows: int) -> None:
+        if n_rows != self.n_rows_:
+            raise ValueError(
+                f"X has {n_rows} rows, but the ensemble was fitted on {self.n_rows_}; refit takes "
+                "the same rows with further labels. Fit anew on other rows."
+            )
+        if self.learners_.n_networks not in (None, self.n_networks):
+            raise ValueError(
+                f"n_networks={self.n_networks}, but the ensemble was fitted with "
+                f"{self.learners_.n_networks}, which refit goes on with; change it back."
+            )
+
+    def _check_pool(self, pool: Pool, *, go_on: bool) -> None:
+        found = checksum(pool.rows)
+        if go_on and found != self.pool_checksum_:
+            raise ValueError(
+                "X holds other rows than the ensemble was fitted on, or in another order; refit "
+                "takes the same rows with further labels. Fit anew on other rows."
+            )
+        self.pool_checksum_ = found
+        if not pool.weight.any():
+            raise ValueError(
+                f"all {len(self.pool_)} unlabelled rows that were learned from are labelled now or "
+                "have weight zero; fit anew."
+            )
+
+    def _settings(self) -> Settings:
+        return Settings(self.n_networks, self.n_trees, self.margin)
+
+    def _importance(self, anomalies: Any) -> np.ndarray:
+        parts = self.learners_.contributions(anomalies, self.combination_.scale)
+        size = np.asarray(abs(parts).sum(axis=0)).ravel()
+        importance: np.ndarray = size / (size.sum() or 1.0)
+        return importance
+
+    def _score(self, rows: Rows) -> np.ndarray:
+        scores = np.empty(rows.shape[0])
+
+        def score_span(span: slice) -> None:
+            for place, tile in self.learners_.tiles(rows, span):
+                scores[place] = self.combination_(self.learners_.scores(tile))
+
+        with one_blas_thread():
+            in_threads(rows.shape[0], score_span)
+        return scores
+
+    def _ranks(self) -> ConformalRanks:
+        return ConformalRanks(self.out_of_bag_.unlabelled, self.pool_weight_)
+
+    def _threshold(self, rows: Rows, is_anomaly: np.ndarray) -> float:
+        return self._ranks().threshold(1 - self.confidence)
+
+    def _tensors(self) -> dict[str, np.ndarray]:
+        return ensemble_file.to_tensors(self)
+
+    def _facts(self) -> dict[str, Any]:
+        return ensemble_file.facts(self)
+
+    def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+        ensemble_file.restore(self, header, tensors)
+
+
+def _kind(rows: Rows) -> type[Learners]:
+    return WideLearners if rows.is_sparse and rows.shape[1] >= WIDE else TableLearners

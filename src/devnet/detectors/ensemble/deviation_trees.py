@@ -1,0 +1,101 @@
+"""Deviation trees: decision trees grown from balanced bags, with scores from 0 to the margin."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from devnet.core.model_file import edited, size_of
+from devnet.core.rows import in_threads
+from devnet.core.seeds import draw_seed
+from devnet.detectors.ensemble.bags import Bags, draw_bags, out_of_bag_mean, swap_values
+from devnet.detectors.ensemble.learners import OutOfBag
+from devnet.detectors.ensemble.pool import Pool
+from devnet.engine.forest import Forest, Tree, read_tree
+
+BAG_ROWS = 256  # unlabelled rows that a tree is grown from, and as many anomalies
+MIN_LEAF = 2  # rows
+LARGEST_MARGIN = 1e6
+HALF_AT = 20  # labelled anomalies with which a cut is chosen from half of the columns
+MAX_CANDIDATES = 500  # columns that a cut is chosen from, which bounds the cost of wide rows
+
+
+class DeviationTrees:
+    """The mean of many trees; a leaf is worth the margin times its share of anomalies."""
+
+    def __init__(self, forest: Forest) -> None:
+        self.forest = forest
+
+    def score(self, rows: np.ndarray) -> np.ndarray:
+        """Scores of rows, (b, d) float32 -> (b,) float64."""
+        return self.forest.sum_values(rows) / len(self.forest)
+
+    def contributions(self, rows: np.ndarray, baseline: np.ndarray) -> np.ndarray:
+        """What each column adds to a row's score over that of a baseline row (d,), (b, d)."""
+        moved = self.forest.contributions(np.concatenate([rows, baseline[None]]))
+        mean: np.ndarray = (moved[:-1] - moved[-1]) / len(self.forest)
+        return mean
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:
+        """Take over the trees of a model file, all of them checked."""
+        n_trees = size_of(tensors, "tree_start")
+        forest = Forest.from_tensors(tensors, n_trees=n_trees, n_columns=n_columns)
+        value = tensors["tree_value"]
+        if value.min() < 0 or value.max() > LARGEST_MARGIN:
+            raise edited("the trees", f"a node is not worth something from 0 to {LARGEST_MARGIN}")
+        return cls(forest)
+
+
+def grow_trees(
+    pool: Pool, *, margin: float, generators: Sequence[np.random.Generator]
+) -> tuple[DeviationTrees, OutOfBag]:
+    """Grow one tree a generator, each from a bag of its own.
+
+    A tree sees as many anomalies as unlabelled rows, drawn from its bootstrap with values swapped
+    among them.
+    """
+    bags = draw_bags(BAG_ROWS, pool, generators)
+    trees: dict[int, Tree] = {}
+
+    def grow(span: slice) -> None:
+        for member in range(span.start, span.stop):
+            trees[member] = _grow(pool, bags, member, margin, generators[member])
+
+    in_threads(len(generators), grow, at_least=1)
+    forest = Forest.of((trees[member] for member in sorted(trees)), pool.rows.shape[1])
+    out_of_bag = OutOfBag(
+        out_of_bag_mean(forest.each_value(pool.rows), bags.holds_unlabelled(len(pool.rows))),
+        out_of_bag_mean(forest.each_value(pool.anomalies), bags.anomalies > 0),
+    )
+    return DeviationTrees(forest), out_of_bag
+
+
+def _grow(
+    pool: Pool, bags: Bags, member: int, margin: float, generator: np.random.Generator
+) -> Tree:
+    from sklearn.tree import DecisionTreeClassifier
+
+    unlabelled = pool.rows[bags.unlabelled[member]]
+    size = len(unlabelled)
+    donors = np.repeat(np.arange(len(pool.anomalies)), bags.anomalies[member])
+    drawn = donors[generator.integers(len(donors), size=size)]
+    anomalies = swap_values(pool.anomalies, drawn, donors, generator)
+    tree = DecisionTreeClassifier(
+        max_features=_n_candidates(*pool.anomalies.shape),
+        min_samples_leaf=MIN_LEAF,
+        random_state=draw_seed(generator),
+    )
+    rows = np.concatenate([unlabelled, anomalies])
+    tree.fit(rows, np.repeat([0.0, 1.0], size), check_input=False)
+    return read_tree(tree.tree_, margin * tree.tree_.value[:, 0, 1])
+
+
+def _n_candidates(n_labelled: int, n_columns: int) -> int:
+    """Columns that a cut is chosen from, at random for each.
+
+    Among many columns some part a handful of anomalies from other rows by chance. The more
+    anomalies are known, the less, and the more columns can be looked at.
+    """
+    wanted = round(n_columns * n_labelled / (n_labelled + HALF_AT))
+    return min(max(1, wanted), MAX_CANDIDATES)

@@ -1,0 +1,50 @@
+"""What ranking quality to expect of new rows, from the training rows alone."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from devnet.detectors.ensemble.hidden_anomalies import HiddenShare, tails
+from devnet.detectors.ensemble.learners import OutOfBag
+
+N_RESAMPLES = 200
+INTERVAL = (0.05, 0.95)
+
+
+class ExpectedQuality(NamedTuple):
+    """Area under the precision-recall curve to expect, with an interval."""
+
+    auc_pr: float
+    low: float
+    high: float
+
+
+def expect_quality(
+    scores: OutOfBag, share: HiddenShare, generator: np.random.Generator
+) -> ExpectedQuality:
+    """Judge by out-of-bag scores how well rows like the unlabelled ones will be ranked.
+
+    Of the unlabelled rows above a threshold, `share` times the tail of labelled anomalies are
+    anomalies: that is the precision, and its mean over the labelled anomalies the area. The
+    interval is that of the share together with the middle 90% of drawing the labelled anomalies
+    anew. With a single one nothing is known.
+    """
+    unlabelled = np.sort(scores.unlabelled)
+
+    def auc_pr(labelled: np.ndarray, share: float) -> float:
+        above, tail = tails(unlabelled, labelled)
+        found = share * tail
+        precision = (found > 0).astype(float)  # where no more are above than are to be found
+        np.divide(found, above, out=precision, where=above > found)
+        return float(precision.mean())
+
+    labelled = scores.labelled
+    if len(labelled) == 1:  # which all members saw, so nothing is known
+        return ExpectedQuality(float("nan"), 0.0, 1.0)
+    resamples = [generator.choice(labelled, len(labelled)) for _ in range(N_RESAMPLES)]
+    ends = [
+        float(np.quantile([auc_pr(resample, end) for resample in resamples], quantile))
+        for end, quantile in zip((share.low, share.high), INTERVAL, strict=True)
+    ]
+    value = auc_pr(labelled, share.value)
+    return ExpectedQuality(value, min(ends[0], value), max(ends[1], value))

@@ -1,0 +1,71 @@
+"""The first layer of networks on rank-normal rows, in which a column of zeros costs nothing."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from devnet.detectors.ensemble.rank_normal import RankNormal
+
+MAX_KNOTS = 3  # of a column that was constant or had two values, as those of categories
+FEWEST = 32  # such columns that are worth a way of their own
+
+
+class FirstLayer:
+    """Biases plus encoded rows times a kernel: sums, which must be exact in every order.
+
+    A column of a category is mostly zero. What such columns add at zero is summed up once, and a
+    one adds the difference. Because sums are exact these are the sums over all columns, to the bit.
+    A row in which such a column has another value takes the way of the other columns.
+
+    Parameters
+    ----------
+    encoding : RankNormal
+        Of d columns.
+    kernel : array of shape (d, h)
+        So rounded that twice the largest sum has no more digits than its type holds.
+    bias : array of shape (h,)
+        Rounded likewise.
+    """
+
+    def __init__(self, encoding: RankNormal, kernel: np.ndarray, bias: np.ndarray) -> None:
+        self._encoding = encoding
+        self._kernel = kernel
+        self._bias = bias
+        is_few = encoding.n_knots <= MAX_KNOTS
+        self._has_indicators = bool(is_few.sum() >= FEWEST)
+        if not self._has_indicators:
+            return
+        self._is_indicator = is_few
+        self._others = np.flatnonzero(~is_few)
+        self._other_kernel = kernel[self._others]
+        self._other_encoding = encoding.select(self._others) if len(self._others) else None
+        ends = np.array([[0], [1]], dtype=np.float32)
+        at_zero, at_one = encoding.encode(ends.repeat(len(kernel), axis=1)).astype(kernel.dtype)
+        self._at_zero = bias + at_zero[is_few] @ kernel[is_few]  # (h,)
+        self._step = (at_one - at_zero)[:, None] * kernel  # (d, h)
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """Sums of rows, (b, d) float32 -> (b, h) in the kernel's type."""
+        if not self._has_indicators:
+            return self._all(rows)
+        row, column = np.divmod(np.flatnonzero(rows != 0), rows.shape[1])
+        is_one = self._is_indicator[column]
+        row, column = row[is_one], column[is_one]
+        if (rows[row, column] != 1).any():
+            return self._all(rows)
+        ends = np.searchsorted(row, np.arange(len(rows) + 1))
+        ones = np.ones(len(row), dtype=self._kernel.dtype)
+        sums: np.ndarray = sp.csr_array((ones, column, ends), rows.shape) @ self._step
+        sums += self._at_zero
+        if self._other_encoding is not None:
+            encoded = self._other_encoding.encode(rows[:, self._others])
+            sums += encoded.astype(self._kernel.dtype, copy=False) @ self._other_kernel
+        return sums
+
+    def _all(self, rows: np.ndarray) -> np.ndarray:
+        return self.of_encoded(self._encoding.encode(rows))
+
+    def of_encoded(self, encoded: np.ndarray) -> np.ndarray:
+        """Sums of rows that are encoded already, (b, d) -> (b, h)."""
+        sums: np.ndarray = encoded.astype(self._kernel.dtype, copy=False) @ self._kernel
+        sums += self._bias
+        return sums

@@ -1,0 +1,119 @@
+"""Screening: how many anomalies hide among the unlabelled rows, and which rows they may be."""
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv
+from sklearn.isotonic import isotonic_regression
+
+from devnet.detectors.ensemble.learners import OutOfBag
+from devnet.detectors.ensemble.pool import Pool
+from devnet.significance.calibration import MIN_LABELLED
+
+logger = logging.getLogger(__name__)
+
+MIN_TAIL = 0.2  # more of the labelled anomalies than this share must lie above a threshold
+MAX_SHARE = 0.2  # that is acted upon
+MAX_POSTERIOR = 0.99  # nobody is sure
+MAX_GROUPS = 6
+GROUP_LABELLED = 3  # labelled anomalies that a group should have
+ERROR = 0.025  # probability that a tail is larger or smaller than it is taken to be at most
+LOOK_BACK = 0.4  # labelled tail over which it is seen how the ratio of tails falls
+
+
+class HiddenShare(NamedTuple):
+    """Share of hidden anomalies among the unlabelled rows, from `low` to `high`."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Screening(NamedTuple):
+    """What scores tell about the unlabelled rows."""
+
+    share: HiddenShare
+    posterior: np.ndarray  # (n,) probability that a row is a hidden anomaly
+
+
+def screen(pool: Pool, look: Callable[[], OutOfBag]) -> Screening:
+    """Judge the unlabelled rows of a pool by a first look at them beside the labelled anomalies."""
+    posterior = np.zeros(pool.rows.shape[0])
+    n_labelled = len(pool.labelled)
+    if n_labelled < MIN_LABELLED:
+        logger.info(
+            "screening of hidden anomalies is off: it takes %d labelled anomalies, here are %d",
+            MIN_LABELLED,
+            n_labelled,
+        )
+        return Screening(HiddenShare(0.0, 0.0, 1.0), posterior)
+    scores, counts = look(), pool.weight > 0
+    share = hidden_share(scores.unlabelled[counts], scores.labelled)
+    posterior[counts] = _posterior(scores.unlabelled[counts], scores.labelled, share.value)
+    return Screening(share, posterior)
+
+
+def tails(unlabelled: np.ndarray, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of unlabelled rows and of labelled anomalies as high as each of the latter.
+
+    Scores (n,), ascending, and (K,) -> (K,) twice, from the lowest anomaly to the highest.
+    """
+    thresholds = np.sort(labelled)
+    above = 1 - np.searchsorted(unlabelled, thresholds) / len(unlabelled)
+    return above, 1 - np.searchsorted(thresholds, thresholds) / len(labelled)
+
+
+def hidden_share(unlabelled: np.ndarray, labelled: np.ndarray) -> HiddenShare:
+    """Share of hidden anomalies by scores of unlabelled rows (n,) and labelled anomalies (K,).
+
+    Hidden anomalies score as labelled ones do, so above any threshold lie at least `share` times
+    as many unlabelled rows as labelled anomalies, and just as many where other rows do not reach.
+    The lowest ratio of both tails is the value; the ends allow for chance in both. How low the
+    truth can be, scores do not say where other rows look like anomalies: the ratio then still
+    falls towards the highest scores, and the low end is where it is heading for.
+    """
+    above, tail = tails(np.sort(unlabelled), labelled)
+    n, k = len(unlabelled), len(labelled)
+    is_long = np.round(tail * k) > MIN_TAIL * k
+    above, tail = above[is_long], tail[is_long]
+    ratio = above / tail
+    best = int(np.argmin(ratio))
+    lowest = _least(above, n) / _most(tail, k)
+    back = int(np.argmin(np.abs(tail - tail[best] - LOOK_BACK)))
+    highest = _most(above, n) / _least(tail, k)
+    falls = max(0.0, lowest[back] - highest[best])  # for sure
+    slope = falls / max(tail[back] - tail[best], 1 / k)
+    high = min(1.0, float(highest.min()))
+    low = float(lowest[best] - slope * tail[best])
+    value = float(min(ratio[best], high))
+    return HiddenShare(value, min(max(low, 0.0), value), high)
+
+
+def _least(share: np.ndarray, n: int) -> np.ndarray:
+    """Smallest share that lets so many of n be seen, at the level ERROR (Clopper and Pearson)."""
+    seen = np.round(share * n)
+    return np.where(seen > 0, betaincinv(np.maximum(seen, 1), n - seen + 1, ERROR), 0.0)
+
+
+def _most(share: np.ndarray, n: int) -> np.ndarray:
+    """Largest share that lets so few of n be seen."""
+    return 1 - _least(1 - share, n)
+
+
+def _posterior(unlabelled: np.ndarray, labelled: np.ndarray, share: float) -> np.ndarray:
+    """Bayes' rule in groups of equally many labelled scores, made monotone, (n,)."""
+    n_groups = max(1, min(MAX_GROUPS, len(labelled) // GROUP_LABELLED))
+    edges = np.unique(np.quantile(labelled, np.arange(1, n_groups) / n_groups))
+    group, labelled_group = (
+        np.searchsorted(edges, scores, side="right") for scores in (unlabelled, labelled)
+    )
+    in_group = np.bincount(group, minlength=len(edges) + 1) / len(unlabelled)
+    labelled_in_group = np.bincount(labelled_group, minlength=len(edges) + 1) / len(labelled)
+    posterior = np.ones(len(in_group))
+    hidden = min(share, MAX_SHARE) * labelled_in_group
+    np.divide(hidden, in_group, out=posterior, where=in_group > hidden)
+    monotone: np.ndarray = isotonic_regression(posterior, sample_weight=in_group + 1e-9)
+    capped: np.ndarray = np.minimum(monotone, MAX_POSTERIOR)
+    return capped[group]

@@ -1,0 +1,116 @@
+"""The learners of tables: deviation networks and deviation trees, which err differently."""
+
+from collections.abc import Iterator
+from typing import Self
+
+import numpy as np
+
+from devnet.core.model_file import tensor
+from devnet.core.rows import Rows, dense_tiles
+from devnet.detectors.ensemble.bags import draw_bags, extend_bags
+from devnet.detectors.ensemble.deviation_networks import BAG_ROWS, BaggedNetworks, train_networks
+from devnet.detectors.ensemble.deviation_trees import DeviationTrees, grow_trees
+from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
+from devnet.detectors.ensemble.pool import Pool
+from devnet.detectors.ensemble.rank_normal import LARGEST, RankNormal
+
+POOL_ROWS = 20_000  # more do not help
+POOL_VALUES = 1 << 24  # in them
+MIN_POOL_ROWS = 2_000
+
+
+class TableLearners(Learners):
+    """Networks on rank-normal columns and trees, both on bags of dense rows; final class."""
+
+    n_scorers = 2
+
+    def __init__(
+        self, networks: BaggedNetworks, trees: DeviationTrees, baseline: np.ndarray
+    ) -> None:
+        self.networks = networks
+        self.trees = trees
+        self._baseline = baseline
+
+    @staticmethod
+    def n_pool_rows(n_columns: int) -> int:
+        """Fewer where rows are very long, so that the pool stays small in memory."""
+        return min(POOL_ROWS, max(POOL_VALUES // n_columns, MIN_POOL_ROWS))
+
+    @staticmethod
+    def gather(rows: Rows, numbers: np.ndarray) -> np.ndarray:
+        """Training rows, dense."""
+        return rows.dense(numbers)
+
+    @staticmethod
+    def tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, np.ndarray]]:
+        """Rows of a span, dense."""
+        return dense_tiles(rows, span, np.float32)
+
+    @staticmethod
+    def look(pool: Pool, settings: Settings, generator: np.random.Generator) -> OutOfBag:
+        """Out-of-bag scores of a first pass of trees."""
+        generators = generator.spawn(settings.n_trees)
+        return grow_trees(pool, margin=settings.margin, generators=generators)[1]
+
+    @classmethod
+    def learn(
+        cls,
+        pool: Pool,
+        settings: Settings,
+        generator: np.random.Generator,
+        earlier: Self | None,
+    ) -> tuple[Self, list[OutOfBag]]:
+        """Train networks and grow trees; earlier networks are gone on with, trees grown anew."""
+        generators = generator.spawn(settings.n_networks)
+        if earlier is None:
+            encoding, network = RankNormal.learn(pool.rows), None
+            bags = draw_bags(BAG_ROWS, pool, generators)
+        else:
+            encoding, network = earlier.networks.encoding, earlier.networks.network
+            bags = extend_bags(earlier.networks.bags, pool.labelled, pool.places, generators)
+        networks, network_votes = train_networks(
+            pool, encoding, bags, margin=settings.margin, generators=generators, earlier=network
+        )
+        generators = generator.spawn(settings.n_trees)
+        trees, tree_votes = grow_trees(pool, margin=settings.margin, generators=generators)
+        baseline = np.median(np.clip(pool.rows, -LARGEST, LARGEST), axis=0, overwrite_input=True)
+        learners = cls(networks, trees, baseline)
+        return learners, [network_votes, tree_votes]
+
+    def scores(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Scores of rows (b, d) by the networks and by the trees, (b,) each."""
+        return [self.networks.score(rows), self.trees.score(rows)]
+
+    def contributions(self, rows: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """Integrated gradients of the networks plus path contributions of the trees, (b, d)."""
+        parts = [
+            learner.contributions(rows, self._baseline) for learner in (self.networks, self.trees)
+        ]
+        return np.tensordot(scale, parts, axes=1)
+
+    @property
+    def n_networks(self) -> int:
+        """Networks that were trained."""
+        return len(self.networks)
+
+    @property
+    def baseline(self) -> np.ndarray:
+        """The medians of the pool's columns."""
+        return self._baseline
+
+    def to_tensors(self) -> dict[str, np.ndarray]:
+        """Named arrays of a model file."""
+        return {
+            **self.networks.to_tensors(),
+            **self.trees.forest.to_tensors(),
+            "baseline": self._baseline,
+        }
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int, n_pool: int) -> Self:
+        """Take over the arrays of a model file, all of them checked."""
+        return cls(
+            BaggedNetworks.from_tensors(tensors, n_columns, n_pool),
+            DeviationTrees.from_tensors(tensors, n_columns),
+            tensor(tensors, "baseline", (n_columns,)),
+        )

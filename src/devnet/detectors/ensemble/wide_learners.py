@@ -1,0 +1,85 @@
+"""The learner of wide sparse rows: one weighted sum of columns, learned in closed form."""
+
+from collections.abc import Iterator
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from devnet.core.rows import Rows, sparse_tiles
+from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
+from devnet.detectors.ensemble.pool import Pool
+from devnet.detectors.ensemble.sparse_learner import SparseLearner, learn_sparse
+
+POOL_ROWS = 20_000  # more do not help
+
+
+class WideLearners(Learners):
+    """Column tests on CSR rows; final class.
+
+    Networks and trees learn too little from a few dozen anomalies about a million columns.
+    """
+
+    n_scorers = 1
+
+    def __init__(self, learner: SparseLearner) -> None:
+        self._learner = learner
+
+    @staticmethod
+    def n_pool_rows(n_columns: int) -> int:
+        """As many whatever the columns: a row stores few of them."""
+        return POOL_ROWS
+
+    @staticmethod
+    def gather(rows: Rows, numbers: np.ndarray) -> sp.csr_array:
+        """Training rows as CSR."""
+        return rows.sparse(numbers)
+
+    @staticmethod
+    def tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, sp.csr_array]]:
+        """Rows of a span as CSR."""
+        return sparse_tiles(rows, span)
+
+    @staticmethod
+    def look(pool: Pool, settings: Settings, generator: np.random.Generator) -> OutOfBag:
+        """Leave-one-out scores of the learner itself."""
+        return learn_sparse(pool)[1]
+
+    @classmethod
+    def learn(
+        cls,
+        pool: Pool,
+        settings: Settings,
+        generator: np.random.Generator,
+        earlier: Self | None,
+    ) -> tuple[Self, list[OutOfBag]]:
+        """Learn anew, which takes a second; nothing is drawn."""
+        learner, scores = learn_sparse(pool)
+        return cls(learner), [scores]
+
+    def scores(self, rows: sp.csr_array) -> list[np.ndarray]:
+        """Scores of rows (b, d), (b,)."""
+        return [self._learner.scores(rows)]
+
+    def contributions(self, rows: sp.csr_array, scale: np.ndarray) -> sp.csr_array:
+        """What each value adds to the scaled score, (b, d) CSR."""
+        return self._learner.contributions(rows) * scale[0]
+
+    @property
+    def n_networks(self) -> None:
+        """There are none."""
+        return None
+
+    @property
+    def baseline(self) -> np.ndarray:
+        """The empty row."""
+        return np.zeros(self._learner.n_columns, np.float32)
+
+    def to_tensors(self) -> dict[str, np.ndarray]:
+        """Named arrays of a model file."""
+        return self._learner.to_tensors()
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int, n_pool: int) -> Self:
+        """Take over the arrays of a model file, all of them checked."""
+        return cls(SparseLearner.from_tensors(tensors, n_columns))

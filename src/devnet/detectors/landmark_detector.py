@@ -1,0 +1,73 @@
+"""LandmarkDetector: scores a row by how its representation lies to landmarks."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from devnet.core.arrays import Array, namespace, to_numpy
+from devnet.core.model_file import tensor
+from devnet.core.parameters import Constraint, number
+from devnet.core.rows import Rows
+from devnet.detectors.network_detector import NetworkDetector
+
+LANDMARK_ROWS = 4096  # unlabelled rows that a mean representation is taken over
+
+
+class LandmarkDetector(NetworkDetector):
+    """Trains a representation without output unit, and keeps points of it as landmarks.
+
+    Abstract. A detector finds its landmarks before or after the training, and says how they score
+    a representation. The scores have no scale of their own, so the threshold is the score that a
+    share `confidence` of the unlabelled rows stays below.
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **NetworkDetector._constraints,
+        "confidence": number(0, below=1),
+    }
+
+    landmarks_: np.ndarray
+
+    @abstractmethod
+    def _landmark_shape(self, n_outputs: int) -> tuple[int, ...]:
+        """Shape of a member's landmarks."""
+
+    def _has_output_unit(self) -> bool:
+        return False
+
+    def _threshold(self, rows: Rows, is_anomaly: np.ndarray) -> float:
+        return self._unlabelled_quantile(rows, is_anomaly, self.confidence)
+
+    def _represent(self, rows: Rows) -> np.ndarray:
+        """Representations of a few rows by the trained network, (m, n, k) in double precision."""
+        span = slice(0, rows.shape[0])
+        parts = [to_numpy(out).copy() for _, out in self._outputs(rows, span, self._place("cpu"))]
+        return np.concatenate(parts, axis=1)
+
+    def _tensors(self) -> dict[str, np.ndarray]:
+        return {**super()._tensors(), "landmarks": self.landmarks_}
+
+    def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+        others = {name: array for name, array in tensors.items() if name != "landmarks"}
+        super()._restore(header, others)
+        shape = (self.n_members, *self._landmark_shape(self.network_.n_outputs))
+        self.landmarks_ = tensor(tensors, "landmarks", shape, "float64")
+
+
+def some(numbers: np.ndarray) -> np.ndarray:
+    """An even selection of row numbers, enough for a mean."""
+    return numbers[:: -(-len(numbers) // LANDMARK_ROWS)]
+
+
+def squared_distances(outputs: Array, points: Array) -> Array:
+    """Between representations (m, b, k) and points (m, p, k): (m, b, p).
+
+    One product of (x, |x|^2, 1) and (-2 p, 1, |p|^2), which passes over the b * p distances once.
+    Rounding may leave a tiny negative distance.
+    """
+    xp = namespace(outputs)
+    x_square, p_square = ((part * part).sum(2)[:, :, None] for part in (outputs, points))
+    left = xp.concatenate([outputs, x_square, xp.ones_like(x_square)], 2)
+    right = xp.concatenate([-2 * points, xp.ones_like(p_square), p_square], 2)
+    return left @ right.swapaxes(1, 2)

@@ -1,0 +1,149 @@
+"""Which detectors there are, finding one by name, and rebuilding a saved one."""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from devnet.core import model_file
+from devnet.core.model_file import CLASSES_DTYPES, ModelFileError, field, is_finite_number
+from devnet.core.names import known
+from devnet.core.parameters import check_parameters
+from devnet.detectors.base import FewLabelDetector
+from devnet.detectors.competitors import (
+    REPEN,
+    BalancedLogistic,
+    DeepSVDD,
+    FSNet,
+    GradientBoosting,
+    IForest,
+    PUBaggedTrees,
+)
+from devnet.detectors.competitors.boosting_libraries import LIBRARY_METHODS
+from devnet.detectors.deviation_network import DevNet
+from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
+from devnet.detectors.own_estimator import import_estimator
+from devnet.engine.data_reference import REFERENCES
+
+RECOMMENDED = "deviation ensemble"  # for tables
+
+METHODS: dict[str, type[FewLabelDetector]] = {  # as tables call and order them
+    "DevNet": DevNet,
+    "REPEN": REPEN,
+    "DSVDD": DeepSVDD,
+    "FSNet": FSNet,
+    "iForest": IForest,
+    RECOMMENDED: DeviationEnsemble,
+    "PU trees": PUBaggedTrees,
+    "logistic regression": BalancedLogistic,
+    "gradient boosting": GradientBoosting,
+    **{m.__name__: m for m in LIBRARY_METHODS if find_spec(m.library)},  # where installed
+}
+
+
+def find_method(name: str) -> Callable[..., Any]:
+    """What builds the detector of a name from its parameters and a `random_state`.
+
+    Parameters
+    ----------
+    name : str
+        One of `METHODS`, or the import path of an estimator of yours.
+
+    Returns
+    -------
+    method : class or function
+        Its results have `fit(X, y)` and `anomaly_score(X)`.
+
+    Examples
+    --------
+    >>> from devnet.detectors.methods import find_method
+    >>> find_method("DevNet")(random_state=0)
+    DevNet(random_state=0)
+    >>> find_method("sklearn.svm:LinearSVC")(C=0.1, random_state=0)
+    OwnEstimator(estimator=LinearSVC(C=0.1, random_state=0))
+    """
+    if ":" in name:
+        return import_estimator(name)
+    return METHODS[known(name, METHODS, "method")]
+
+
+def restore(
+    header: dict[str, Any], tensors: dict[str, np.ndarray], *, hidden: Any = None
+) -> FewLabelDetector:
+    """The fitted detector that a model file's header and tensors describe, all of it checked.
+
+    Parameters
+    ----------
+    header, tensors
+        What `model_file.read` gives.
+    hidden : torch.nn.Module, optional
+        The feature learner, for a model that was trained with a module of the caller's.
+    """
+    name = field(header, "method", lambda value: isinstance(value, str))
+    classes = {method.__name__: method for method in (*METHODS.values(), *LIBRARY_METHODS)}
+    if name not in classes:
+        raise ModelFileError(
+            f"the model was saved by a method {name!r} that is unknown here; known are "
+            f"{', '.join(classes)}. Upgrade with: pip install --upgrade deviation-network"
+        )
+    detector = _with_parameters(classes[name], header, hidden)
+    _restore_labels(detector, header)
+    detector._restore(header, tensors)
+    detector.threshold_ = float(field(header, "threshold", is_finite_number))
+    return detector
+
+
+def _with_parameters(
+    method: type[FewLabelDetector], header: dict[str, Any], hidden: Any
+) -> FewLabelDetector:
+    names = set(model_file.encode_parameters(method().get_params(deep=False)))
+    parameters = field(
+        header, "parameters", lambda value: isinstance(value, dict) and set(value) == names
+    )
+    parameters = model_file.decode_parameters(parameters, REFERENCES)
+    needs_module = isinstance(parameters.get("hidden"), dict)
+    if needs_module != (hidden is not None):
+        raise ModelFileError(
+            "this model was trained with a torch module of yours "
+            f"({parameters['hidden'].get('module')}); give it: devnet.load(path, hidden=module)."
+            if needs_module
+            else "this model brings its own network; load it without hidden."
+        )
+    if needs_module:
+        parameters["hidden"] = hidden
+    detector = method(**parameters)
+    try:
+        check_parameters(detector, detector._constraints)
+    except ValueError as error:
+        raise ModelFileError(f"the model file has an impossible parameter: {error}") from error
+    return detector
+
+
+def _restore_labels(detector: FewLabelDetector, header: dict[str, Any]) -> None:
+    detector.n_features_in_ = field(header, "n_features_in", lambda v: type(v) is int and v > 0)
+    names = field(
+        header,
+        "feature_names_in",
+        lambda v: (
+            isinstance(v, list)
+            and all(isinstance(name, str) for name in v)
+            and len(v) in (0, detector.n_features_in_)
+        ),
+    )
+    if names:
+        detector.feature_names_in_ = np.array(names, dtype=object)
+    classes = field(header, "classes", _is_classes)
+    dtype = field(header, "classes_dtype", lambda v: isinstance(v, str) and v in CLASSES_DTYPES)
+    try:
+        detector.classes_ = np.array(classes).astype(dtype)
+    except (ValueError, OverflowError) as error:
+        raise ModelFileError(f"the model file's classes {classes} are not {dtype}.") from error
+
+
+def _is_classes(value: Any) -> bool:
+    if not (isinstance(value, list) and len(value) == 2):
+        return False
+    kinds = {type(item) for item in value}
+    is_plain = len(kinds) == 1 and kinds <= {bool, int, float, str} and value[0] != value[1]
+    return is_plain and (kinds <= {bool, str} or all(map(is_finite_number, value)))

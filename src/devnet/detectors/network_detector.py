@@ -1,0 +1,311 @@
+"""NetworkDetector: what every detector trained by gradients shares."""
+
+import logging
+import os
+import re
+from abc import abstractmethod
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from devnet.core.arrays import (
+    Array,
+    Place,
+    is_module,
+    mean_over,
+    one_blas_thread,
+    place_on,
+    to_numpy,
+)
+from devnet.core.parameters import Constraint, number, one_of, whole_number
+from devnet.core.rows import WIDE, Rows, dense_tiles, is_mostly_zero, spans, sparse_tiles
+from devnet.core.seeds import RANDOM_STATE, member_generators
+from devnet.detectors import network_file
+from devnet.detectors.base import FewLabelDetector
+from devnet.detectors.progress import EpochBar
+from devnet.engine.optimizer import Optimizer, RMSprop
+from devnet.engine.sampler import BalancedSampler, Halves, find_halves
+from devnet.engine.scoring_network import ScoringNetwork
+from devnet.engine.trainer import Epoch, Objective, Training, train
+
+logger = logging.getLogger(__name__)
+
+THREADED_PRODUCTS = 1 << 24  # multiplications of a step from which several threads are faster
+
+
+def _is_hidden(value: Any) -> bool:
+    if is_module(value):
+        return True
+    return isinstance(value, tuple | list) and all(whole_number(1).accepts(v) for v in value)
+
+
+class NetworkDetector(FewLabelDetector):
+    """Trains a stack of networks on balanced batches.
+
+    Abstract. A detector says whether a linear unit ends its network (`_has_output_unit`), what
+    the outputs should become (`_objective`) and how they score a row (`_member_scores`). It may
+    take other batches (`_sampler`) or steps (`_rule`), and leave out biases.
+    """
+
+    _sampler: ClassVar[Any] = BalancedSampler
+    _rule: ClassVar[Any] = RMSprop
+    _has_biases: ClassVar[bool] = True
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "hidden": Constraint(
+            _is_hidden, "a tuple of layer widths such as (20,) or (), or a torch.nn.Module"
+        ),
+        "n_epochs": whole_number(1),
+        "n_batches": whole_number(1),
+        "batch_size": whole_number(2, even=True),
+        "learning_rate": number(0),
+        "l2": number(0, or_equal=True),
+        "clip_norm": number(0, or_none=True),
+        "keep_best": one_of(True, False),
+        "n_members": whole_number(1),
+        "device": Constraint(
+            lambda value: re.fullmatch(r"auto|cpu|cuda(:\d+)?", str(value)) is not None,
+            "'auto', 'cpu', 'cuda' or 'cuda:0'",
+        ),
+        "warm_start": one_of(True, False),
+        "keep_interrupted": one_of(True, False),
+        "verbose": one_of(True, False),
+        "random_state": RANDOM_STATE,
+    }
+
+    network_: Any
+    history_: list[dict[str, Any]]
+    best_epoch_: list[int]
+    n_iter_: int
+
+    @with_callbacks
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on training from the present weights, for `n_epochs` epochs on these rows.
+
+        The first call is a `fit`. Use it when labels arrive: give the labelled anomalies, old and
+        new, together with unlabelled rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : sequence of two values, optional
+            All values of y, where the first call does not see both.
+
+        Returns
+        -------
+        self : the detector
+        """
+        return self._fit(X, y, sample_weight, go_on=True, classes=classes)
+
+    @abstractmethod
+    def _has_output_unit(self) -> bool:
+        """Whether one linear unit follows the feature learner."""
+
+    @abstractmethod
+    def _objective(
+        self,
+        n_outputs: int,
+        n_steps: int,
+        generators: list[np.random.Generator],
+        place: Place,
+    ) -> Objective:
+        """Loss of the outputs in each of `n_steps` steps; draws from the members' generators."""
+
+    @abstractmethod
+    def _member_scores(self, outputs: Array) -> Array:
+        """Outputs (m, b, k) -> scores (m, b)."""
+
+    def _learn(
+        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool
+    ) -> None:
+        generators = member_generators(self.random_state, self.n_members)
+        if go_on:
+            self._refuse_changed_parameters("train on")
+            network = self.network_
+        else:
+            network = self._initial_network(rows, generators)
+        place = self._place(self.device)
+        network = network.copy(place)
+        sparse = network.first_kernel is not None
+        network.start_training(rows.columns() if sparse else None, generators)
+        halves = find_halves(is_anomaly, sample_weight)
+        if not go_on:
+            self._before_training(network, rows, halves, place)
+        n_batches = self._steps_of_an_epoch(rows.shape[0])
+        n_steps = self.n_epochs * n_batches
+        sampler = self._sampler(
+            rows,
+            is_anomaly,
+            batch_size=self.batch_size,
+            n_steps=n_steps,
+            generators=generators,
+            sample_weight=sample_weight,
+        )
+        objective = self._objective(network.n_outputs, n_steps, generators, place)
+        batches = sampler.batches(place, sparse=sparse)
+        n_products = self.batch_size * network.parameters.shape[1]
+        with one_blas_thread() if n_products < THREADED_PRODUCTS else nullcontext():
+            training = self._train(network, batches, objective, n_batches)
+        network.end_training()
+        self.network_ = network.copy(self._place("cpu"))
+        self._record(training, go_on=go_on)
+        self._after_training(rows, halves, generators)
+
+    def _steps_of_an_epoch(self, n_rows: int) -> int:
+        return int(self.n_batches)
+
+    def _before_training(self, network: Any, rows: Rows, halves: Halves, place: Place) -> None:
+        """What a detector needs to know of the initial network."""
+
+    def _after_training(
+        self, rows: Rows, halves: Halves, generators: list[np.random.Generator]
+    ) -> None:
+        """What a detector needs to know of the trained `network_`."""
+
+    def _place(self, device: Any) -> Place:
+        return place_on(device, with_torch=is_module(self.hidden))
+
+    def _initial_network(self, rows: Rows, generators: list[np.random.Generator]) -> Any:
+        n_columns = rows.shape[1]
+        is_wide = rows.is_sparse and n_columns >= WIDE
+        output_unit = self._has_output_unit()
+        if is_module(self.hidden):
+            if is_wide:
+                raise ValueError(
+                    f"a torch module as feature learner takes dense rows, but X is sparse with "
+                    f"{n_columns} columns; give hidden as a tuple of layer widths instead."
+                )
+            from devnet.engine.module_network import ModuleNetwork
+
+            network = ModuleNetwork(
+                self.hidden, n_columns, len(generators), output_unit=output_unit
+            )
+            network.draw_output_units(generators)
+            return network
+        sizes = network_file.sizes(self.hidden, n_columns, output_unit)
+        return ScoringNetwork.initialise(
+            sizes, generators, output_unit=output_unit, biases=self._has_biases, sparse=is_wide
+        )
+
+    def _train(self, network: Any, batches: Any, objective: Objective, n_batches: int) -> Training:
+        context = self._init_callback_context(max_subtasks=self.n_epochs)
+        context.call_on_fit_task_begin(estimator=self)
+        bar = EpochBar(type(self).__name__, self.n_epochs) if self.verbose else None
+
+        def on_epoch(epoch: Epoch) -> bool:
+            loss = float(np.mean(epoch.loss))
+            logger.debug("epoch %d of %d: loss %.4f", epoch.number, self.n_epochs, loss)
+            if bar:
+                bar.show(epoch.number, loss)
+            task = context.subcontext(task_name="epoch")
+            task.call_on_fit_task_begin(estimator=self)
+            return bool(task.call_on_fit_task_end(estimator=self, metadata={"loss": loss}))
+
+        try:
+            return train(
+                network,
+                batches,
+                objective,
+                Optimizer(
+                    network,
+                    self._rule(float(self.learning_rate)),
+                    l2=self.l2,
+                    clip_norm=self.clip_norm,
+                ),
+                n_epochs=self.n_epochs,
+                n_batches=n_batches,
+                keep_best=self.keep_best,
+                keep_interrupted=self.keep_interrupted,
+                on_epoch=on_epoch,
+            )
+        finally:
+            if bar:
+                bar.close()
+            context.call_on_fit_task_end(estimator=self)
+
+    def _record(self, training: Training, *, go_on: bool) -> None:
+        earlier = self.history_ if go_on else []
+        done = len(earlier)
+        self.history_ = earlier + [
+            {
+                "epoch": done + epoch.number,
+                "loss": float(np.mean(epoch.loss)),
+                "member_loss": epoch.loss,
+            }
+            for epoch in training.history
+        ]
+        self.best_epoch_ = [done + epoch for epoch in training.best_epoch]
+        self.n_iter_ = len(self.history_)
+
+    def _score(self, rows: Rows) -> np.ndarray:
+        place = self._place(self.device)
+        scores = np.empty(rows.shape[0], dtype=np.float32)
+
+        def score_span(span: slice) -> None:
+            for selection, outputs in self._outputs(rows, span, place):
+                scores[selection] = self._mean_score(outputs)
+
+        cut = spans(rows.shape[0], (os.cpu_count() or 1) if self.is_thread_safe else 1)
+        if len(cut) == 1:
+            score_span(cut[0])
+        else:
+            with one_blas_thread(), ThreadPoolExecutor(len(cut)) as pool:
+                list(pool.map(score_span, cut))
+        return scores.astype(np.float64)
+
+    def _outputs(self, rows: Rows, span: slice, place: Place) -> Iterator[tuple[slice, Array]]:
+        """Yield the trained network's outputs (m, b, k) for the rows of a span, tile by tile."""
+        network = self.network_.for_scoring(place)
+        if network.first_kernel is not None:
+            for selection, part in sparse_tiles(rows, span):
+                yield selection, network.forward([part])[0]
+        elif isinstance(network.parameters, np.ndarray) and is_mostly_zero(rows):
+            for selection, part in sparse_tiles(rows, span):
+                yield selection, network.outputs_of_sparse(part.astype(np.float64))
+        else:
+            for selection, tile in dense_tiles(rows, span):
+                yield selection, network.forward(place(tile[None]))[0]
+
+    def _mean_score(self, outputs: Array) -> np.ndarray:
+        """The mean deviation of the members is the score, (b,)."""
+        return to_numpy(mean_over(0, self._member_scores(outputs)))
+
+    @property
+    def is_thread_safe(self) -> bool:
+        """Built-in networks only read; a caller's module may not."""
+        return not is_module(self.hidden)
+
+    def _refuse_changed_parameters(self, what: str) -> None:
+        output_unit = self._has_output_unit()
+        if not network_file.describes(
+            self.network_, self.hidden, n_members=self.n_members, output_unit=output_unit
+        ):
+            raise ValueError(
+                f"cannot {what} from the present weights, because `hidden`, `end_to_end` or "
+                "`n_members` was changed since the fit; change them back, or fit a new detector."
+            )
+
+    def _tensors(self) -> dict[str, np.ndarray]:
+        self._refuse_changed_parameters("save a model")
+        return network_file.to_tensors(self.network_)
+
+    def _facts(self) -> dict[str, Any]:
+        return {"history": self.history_, "best_epoch": self.best_epoch_}
+
+    def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+        self.network_ = network_file.from_tensors(
+            tensors,
+            hidden=self.hidden,
+            n_columns=self.n_features_in_,
+            n_members=self.n_members,
+            output_unit=self._has_output_unit(),
+            biases=self._has_biases,
+        )
+        self.history_ = network_file.read_history(header)
+        self.best_epoch_ = network_file.read_best_epoch(header, self.n_members)
+        self.n_iter_ = len(self.history_)

@@ -1,0 +1,1 @@
+"""The paper, one idea a file: from balanced batches to trained networks; and forests."""

@@ -1,0 +1,68 @@
+"""The Z-score deviation loss (equations 6 and 7) and its slopes by the scores."""
+
+from devnet.core.arrays import Array, namespace
+from devnet.engine.reference_scores import Reference
+
+
+def deviation_loss(
+    scores: Array, *, is_anomaly: Array, reference: Reference, margin: float
+) -> Array:
+    """Loss of each row; same shape as `scores`.
+
+    L = (1 - y) |dev| + y max(0, a - dev) with dev = (phi(x) - mu_R) / sigma_R. Unlabelled rows
+    are drawn to the reference, labelled anomalies are pushed at least `margin` (the paper's a)
+    standard deviations above it.
+    """
+    return abs(_miss(scores, is_anomaly, reference, margin))
+
+
+def deviation_loss_and_slope(
+    scores: Array, *, is_anomaly: Array, reference: Reference, margin: float
+) -> tuple[Array, Array]:
+    """Loss of each row and its derivative by the row's own score; both shaped as `scores`.
+
+    The slope is what autograd finds for `deviation_loss`, without the cost of autograd.
+    """
+    miss = _miss(scores, is_anomaly, reference, margin)
+    return abs(miss), namespace(miss).sign(miss) / reference.std
+
+
+def slope_through_reference(slope: Array, scores: Array, reference: Reference) -> Array:
+    """Slope by the scores of a loss whose reference may be made of them; all are (m, b, k).
+
+    Parameters
+    ----------
+    slope : array
+        Of the loss, while the reference stays as it is.
+    scores, reference
+        As for the loss. A score moves mu_R by what it adds to it, and sigma_R by its deviation
+        times that; moving mu_R is moving all scores back, moving sigma_R is shrinking them.
+    """
+    if reference.made_of is None:
+        return slope
+    deviation = (scores - reference.mean) / reference.std
+    by_mean = -slope.sum(1)[:, None]  # (m, 1, k)
+    by_std = -(slope * deviation).sum(1)[:, None]
+    return slope + reference.made_of * (by_mean + by_std * deviation)
+
+
+def _miss(scores: Array, is_anomaly: Array, reference: Reference, margin: float) -> Array:
+    """By how much each deviation misses its target, with sign.
+
+    The target of an unlabelled row is 0, that of an anomaly is any deviation from `margin` on.
+    """
+    # A silent broadcast of (b,) against (b, 1) would mix every label with every score.
+    if scores.shape != is_anomaly.shape:
+        raise ValueError(
+            f"scores of shape {tuple(scores.shape)} cannot be paired with labels of shape "
+            f"{tuple(is_anomaly.shape)}; give one label per score, in the same shape."
+        )
+    deviation = (scores - reference.mean) / reference.std
+    if deviation.shape != scores.shape:
+        raise ValueError(
+            f"a reference of shape {tuple(reference.mean.shape)} does not fit scores of shape "
+            f"{tuple(scores.shape)}; it must broadcast to the scores without enlarging them."
+        )
+    shortfall = deviation - margin
+    shortfall = shortfall * (shortfall < 0)  # nothing is missing beyond the margin
+    return namespace(scores).where(is_anomaly, shortfall, deviation)

@@ -1,0 +1,219 @@
+"""Gradient steps with an L2 penalty and a clipped gradient, as Keras 2 computes them.
+
+The penalty adds l2 * sum(w^2) of the penalised kernels to the loss, so 2 * l2 * w to their
+gradient, before the gradient of each member is clipped to a global norm. torch's weight_decay and
+rules differ from all of this.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from devnet.core.arrays import Array, namespace, to_numpy
+from devnet.engine.scoring_network import Gradient
+from devnet.engine.sparse_layer import ColumnGradient, SparseKernel
+
+EPSILON = 1e-7
+BLOCK_VALUES = 1 << 16  # of a sparse kernel that are updated together
+
+
+class Rule(Protocol):
+    """How a gradient becomes a step. Its states are means that decay by `rho` a step."""
+
+    @property
+    def rho(self) -> float:
+        """Share of a state that a step leaves."""
+
+    @property
+    def n_states(self) -> int:
+        """States of each weight."""
+
+    def apply(self, gradient: Array, states: Sequence[Array]) -> None:
+        """Turn the gradient into the step to subtract, in place; the states have decayed."""
+
+
+class RMSprop(NamedTuple):
+    """Divide by the root of the mean square; epsilon stands outside of the root."""
+
+    learning_rate: float
+    rho: float = 0.9
+    n_states: int = 1
+
+    def apply(self, gradient: Array, states: Sequence[Array]) -> None:
+        """See `Rule`."""
+        (mean_square,) = states
+        mean_square += (1 - self.rho) * (gradient * gradient)
+        gradient *= self.learning_rate
+        gradient /= namespace(gradient).sqrt(mean_square) + EPSILON
+
+
+class Adadelta(NamedTuple):
+    """Scale by the ratio of the root mean squares of past steps and of gradients."""
+
+    learning_rate: float
+    rho: float = 0.95
+    n_states: int = 2
+
+    def apply(self, gradient: Array, states: Sequence[Array]) -> None:
+        """See `Rule`."""
+        mean_square, mean_square_step = states
+        sqrt = namespace(gradient).sqrt
+        mean_square += (1 - self.rho) * (gradient * gradient)
+        gradient *= sqrt(mean_square_step / self.rho + EPSILON)  # as it was before it decayed
+        gradient /= sqrt(mean_square + EPSILON)
+        mean_square_step += (1 - self.rho) * (gradient * gradient)
+        gradient *= self.learning_rate
+
+
+class Trainable(Protocol):
+    """What an optimizer needs to know of a network."""
+
+    parameters: Array  # (m, P)
+    first_kernel: SparseKernel | None
+
+    @property
+    def n_penalised(self) -> int:
+        """How many parameters, from the first on, the penalty falls on."""
+
+
+class Optimizer:
+    """Updates the parameters of all members in place."""
+
+    def __init__(
+        self, network: Trainable, rule: Rule, *, l2: float, clip_norm: float | None
+    ) -> None:
+        self._parameters = network.parameters
+        self._penalised = network.parameters[:, : network.n_penalised]
+        self._rule = rule
+        self._states = [network.parameters * 0 for _ in range(rule.n_states)]
+        self._l2 = float(l2)
+        self._clip_norm = clip_norm if clip_norm is None else float(clip_norm)
+        self._columns: list[_LazyColumns] = []
+        first = network.first_kernel
+        if first is not None:
+            column_l2 = self._l2 if first.is_penalised else 0.0
+            self._columns = [
+                _LazyColumns(kernel, rule, column_l2, first.expected_square())
+                for kernel in first.kernel
+            ]
+
+    def penalty(self) -> Array:
+        """Penalty l2 * sum(w^2) of each member at the current weights, (m,)."""
+        penalty = (self._penalised * self._penalised).sum(1)
+        for member, columns in enumerate(self._columns):
+            penalty[member] += columns.sum_of_squares
+        return penalty * self._l2
+
+    def step(self, gradient: Gradient) -> None:
+        """Apply one update; the gradient is used up."""
+        dense = gradient.dense
+        if self._l2:
+            dense[:, : self._penalised.shape[1]] += 2 * self._l2 * self._penalised
+            for state, columns in zip(self._columns, gradient.columns, strict=True):
+                state.add_penalty(columns)
+        if self._clip_norm is not None:
+            _clip(gradient, self._clip_norm)
+        for mean in self._states:
+            mean *= self._rule.rho
+        self._rule.apply(dense, self._states)
+        self._parameters -= dense
+        for state, columns in zip(self._columns, gradient.columns, strict=True):
+            state.step(columns)
+
+    def changed_columns(self, member: int) -> np.ndarray:
+        """Rows of a member's sparse kernel that changed since this was last asked."""
+        return self._columns[member].changed()
+
+
+def _clip(gradient: Gradient, clip_norm: float) -> None:
+    """Scale each member's whole gradient down to the norm, if it is longer."""
+    square = (gradient.dense * gradient.dense).sum(1)  # (m,)
+    for member, columns in enumerate(gradient.columns):
+        square[member] += float(np.vdot(columns.slope, columns.slope))
+    excess = namespace(square).sqrt(square) / clip_norm
+    excess[excess < 1] = 1
+    gradient.dense /= excess[:, None]
+    if gradient.columns:
+        for columns, factor in zip(gradient.columns, to_numpy(excess), strict=True):
+            np.divide(columns.slope, factor, out=columns.slope)
+
+
+class _LazyColumns:
+    """The rule for one member's sparse kernel, at the cost of the touched rows only.
+
+    A row that is not touched keeps its weights; its states decay by `rho` a step, which is caught
+    up with when the row is next touched. Without penalty this is exactly what the dense rule
+    does. With penalty a dense one would shrink a row in every step, this one only in the steps
+    that touch it.
+    """
+
+    def __init__(self, kernel: np.ndarray, rule: Rule, l2: float, expected_square: float) -> None:
+        self._kernel = kernel  # (c, h), updated in place
+        self._rule = rule
+        self._states = [np.zeros_like(kernel) for _ in range(rule.n_states)]
+        self._last_step = np.full(len(kernel), -1, dtype=np.int32)
+        self._l2 = l2
+        self._step = 0
+        self._asked = -1
+        # The penalty of an epoch must not depend on how many columns have been touched by then:
+        # a row whose weights are still to be drawn counts with the square it is expected to have.
+        self._is_drawn: np.ndarray = np.any(kernel, axis=1)
+        self._expected_square = expected_square if l2 else 0.0
+        n_undrawn = int((~self._is_drawn).sum())
+        self.sum_of_squares = 0.0
+        if l2:
+            self.sum_of_squares = float(np.vdot(kernel, kernel)) + n_undrawn * expected_square
+
+    def add_penalty(self, columns: ColumnGradient) -> None:
+        if self._l2:
+            for _, weights, slope in _blocks(columns):
+                slope += 2 * self._l2 * weights
+
+    def step(self, columns: ColumnGradient) -> None:
+        if self._l2:
+            self._forget_squares(columns.touched, columns.weights)
+        for block in _blocks(columns):
+            self._step_block(*block)
+        self._step += 1
+
+    def _step_block(self, touched: np.ndarray, weights: np.ndarray, slope: np.ndarray) -> None:
+        elapsed = self._step - self._last_step.take(touched)
+        decay = np.float32(self._rule.rho) ** elapsed.astype(np.float32)
+        states = [state.take(touched, axis=0) for state in self._states]
+        for state in states:
+            state *= decay[:, None]
+        self._rule.apply(slope, states)
+        weights -= slope
+        if self._l2:
+            self.sum_of_squares += float(np.vdot(weights, weights))
+        for whole, state in zip(self._states, states, strict=True):
+            _put_rows(whole, touched, state)
+        _put_rows(self._kernel, touched, weights)
+        self._last_step[touched] = self._step
+
+    def _forget_squares(self, touched: np.ndarray, weights: np.ndarray) -> None:
+        is_drawn = self._is_drawn.take(touched)
+        known = weights if is_drawn.all() else weights[is_drawn]
+        n_new = len(weights) - len(known)
+        self.sum_of_squares -= float(np.vdot(known, known)) + n_new * self._expected_square
+        self._is_drawn[touched] = True
+
+    def changed(self) -> np.ndarray:
+        changed = np.flatnonzero(self._last_step > self._asked)
+        self._asked = self._step - 1
+        return changed
+
+
+def _blocks(columns: ColumnGradient) -> Iterator[ColumnGradient]:
+    """Views of some rows at a time, few enough to stay in the processor's cache."""
+    height = max(1, BLOCK_VALUES // columns.slope.shape[1])
+    for start in range(0, len(columns.touched), height):
+        block = slice(start, start + height)
+        yield ColumnGradient(*(part[block] for part in columns))
+
+
+def _put_rows(table: np.ndarray, places: np.ndarray, rows: np.ndarray) -> None:
+    """As `table[places] = rows`, three times as fast: a row is moved as one item."""
+    item = np.dtype((np.void, table.shape[1] * table.itemsize))
+    np.put(table.view(item)[:, 0], places, rows.view(item)[:, 0])

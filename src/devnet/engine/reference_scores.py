@@ -1,0 +1,155 @@
+"""Where the reference comes from: mean and standard deviation of the scores of normal rows.
+
+The paper takes a Gaussian prior. Other priors are in `standard_prior.py`, references made of the
+data's own scores in `data_reference.py`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from devnet.core.arrays import Array, Place
+from devnet.core.parameters import number, whole_number
+from devnet.engine.sampler import Batch
+
+_CONSTRAINTS = {"mean": number(), "std": number(0), "n_scores": whole_number(2)}
+
+
+class Reference(NamedTuple):
+    """What a score is measured against; both broadcast against the scores.
+
+    The paper's mu_R and sigma_R (section 3.2).
+    """
+
+    mean: Array
+    std: Array
+    made_of: Array | None = None  # (m, b, 1): what each score adds to the mean; None for a prior
+
+
+StepReference = Callable[[Array, Batch], Reference]
+"""Outputs (m, b, k) of a step and their batch -> what they are measured against."""
+
+
+class UnlabelledScores(NamedTuple):
+    """Unlabelled training rows as the trained network scores them."""
+
+    scores: np.ndarray  # (m, n)
+    weight: np.ndarray  # (n,)
+
+
+class ReferenceScores(ABC):
+    """What scores are measured against, while training and afterwards. Abstract."""
+
+    @abstractmethod
+    def for_training(
+        self,
+        n_outputs: int,
+        n_steps: int,
+        generators: list[np.random.Generator],
+        place: Place,
+    ) -> StepReference:
+        """What gives each of `n_steps` steps its reference; draws from the members' generators."""
+
+    @abstractmethod
+    def after_training(self, measure: Callable[[], UnlabelledScores]) -> Reference:
+        """What the trained network's scores are measured against; asks for rows if it needs them.
+
+        Both parts of it broadcast to (m, 1).
+        """
+
+    @abstractmethod
+    def p_value(self, deviation: np.ndarray | float, *, two_sided: bool = False) -> np.ndarray:
+        """Nominal probability that a normal row deviates at least this much."""
+
+    @abstractmethod
+    def quantile(self, confidence: float) -> float:
+        """Deviation that a normal row nominally stays below with this probability (upper tail)."""
+
+
+class Prior(ReferenceScores):
+    """The scores of normal rows are taken to be draws from a distribution. Abstract."""
+
+    @abstractmethod
+    def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Reference:
+        """Draw float32 references of this shape."""
+
+    def for_training(
+        self,
+        n_outputs: int,
+        n_steps: int,
+        generators: list[np.random.Generator],
+        place: Place,
+    ) -> StepReference:
+        """One drawn reference a step, member and output: (n_steps, m, 1, k)."""
+        draws = [self.draw((n_steps, 1, n_outputs), generator) for generator in generators]
+        means = place(np.stack([reference.mean for reference in draws], axis=1))
+        stds = place(np.stack([reference.std for reference in draws], axis=1))
+        return lambda outputs, batch: Reference(means[batch.step], stds[batch.step])
+
+
+@dataclass(frozen=True)
+class GaussianPrior(Prior):
+    """Scores of normal rows are taken to be draws from N(mean, std^2): the paper's choice.
+
+    Equations 4 and 5: r_1, ..., r_l ~ N(mu, sigma^2) and mu_R is their mean; sigma_R is their
+    standard deviation with divisor l. Here l is `n_scores`.
+
+    Parameters
+    ----------
+    mean, std : float, default=0.0 and 1.0
+        The prior's mu and sigma.
+    n_scores : int, default=5000
+        How many prior scores each reference summarises.
+
+    Examples
+    --------
+    >>> from devnet import GaussianPrior
+    >>> prior = GaussianPrior()
+    >>> round(prior.quantile(0.95), 3)
+    1.645
+    >>> round(float(prior.p_value(1.96, two_sided=True)), 3)
+    0.05
+    """
+
+    mean: float = 0.0
+    std: float = 1.0
+    n_scores: int = 5000
+
+    def __post_init__(self) -> None:
+        for name, constraint in _CONSTRAINTS.items():
+            if not constraint.accepts(getattr(self, name)):
+                raise ValueError(
+                    f"GaussianPrior({name}={getattr(self, name)!r}) is not possible: {name} must "
+                    f"be {constraint.says}; the paper uses mean 0, std 1 and 5000 scores."
+                )
+
+    def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Reference:
+        """Draw float32 references of this shape without drawing the scores behind them.
+
+        Mean and standard deviation of l Gaussian scores are independent, the mean is Gaussian
+        with variance sigma^2 / l, and l sigma_R^2 / sigma^2 is chi-squared with l - 1 degrees of
+        freedom: the law of l draws at the cost of two.
+        """
+        size = self.n_scores
+        mean = generator.normal(self.mean, self.std / sqrt(size), shape)
+        std = self.std * np.sqrt(generator.chisquare(size - 1, shape) / size)
+        return Reference(mean.astype(np.float32), std.astype(np.float32))
+
+    def after_training(self, measure: Callable[[], UnlabelledScores]) -> Reference:
+        """The prior's own mean and standard deviation."""
+        return Reference(self.mean, self.std)
+
+    def p_value(self, deviation: np.ndarray | float, *, two_sided: bool = False) -> np.ndarray:
+        """Probability that a normal row deviates at least this much, if the prior holds."""
+        deviation = np.asarray(deviation, dtype=np.float64)
+        p_value: np.ndarray = 2 * ndtr(-np.abs(deviation)) if two_sided else ndtr(-deviation)
+        return p_value
+
+    def quantile(self, confidence: float) -> float:
+        """Deviation that a normal row stays below with this probability (upper tail)."""
+        return float(ndtri(confidence))

@@ -1,0 +1,177 @@
+"""A first layer for rows of millions of columns: only columns that occur cost anything.
+
+The kernel has a row for each column that occurs in the training rows. A step gathers the kernel
+rows of the columns in its batch, multiplies, and updates just these. A column outside the kernel
+weighs nothing. Everything here stays in main memory, wherever the other layers compute.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from devnet.core.arrays import Array, beside, to_numpy
+
+
+class ColumnGradient(NamedTuple):
+    """Gradient of the kernel rows that one member's batch touched."""
+
+    touched: np.ndarray  # (t,) positions in the kernel, ascending
+    weights: np.ndarray  # (t, h) the kernel rows there
+    slope: np.ndarray  # (t, h) their gradient
+
+
+class _Local(NamedTuple):
+    """One member's batch over the touched columns alone."""
+
+    rows: sp.csr_array  # (b, t)
+    touched: np.ndarray  # (t,) positions in the kernel, ascending
+    weights: np.ndarray  # (t, h) the kernel rows there
+
+
+class SparseKernel:
+    """Kernel rows of the known columns of m members.
+
+    Parameters
+    ----------
+    columns : (c,) int64 array, ascending
+        Which of the `n_columns` columns have a kernel row.
+    kernel : (m, c, h) array
+        Zero for a column that no batch has touched.
+    n_columns : int
+        Width d of the rows.
+    is_penalised : bool
+        Whether the L2 penalty falls on this kernel; not so for an output unit.
+    """
+
+    def __init__(
+        self, columns: np.ndarray, kernel: np.ndarray, n_columns: int, *, is_penalised: bool = True
+    ) -> None:
+        self.columns = columns
+        self.kernel = kernel
+        self.n_columns = n_columns
+        self.is_penalised = is_penalised
+        self._unborn: list[_Unborn] = []
+        self._compactor: _Compactor | None = None  # there while training
+
+    @classmethod
+    def empty(cls, m: int, n_columns: int, h: int, *, is_penalised: bool) -> "SparseKernel":
+        """A kernel that knows no column yet."""
+        no_columns = np.zeros(0, dtype=np.int64)
+        kernel = np.zeros((m, 0, h), dtype=np.float32)
+        return cls(no_columns, kernel, n_columns, is_penalised=is_penalised)
+
+    def start_training(
+        self, columns: np.ndarray, generators: Sequence[np.random.Generator]
+    ) -> "SparseKernel":
+        """Copy with room for further columns, whose weights are drawn when first touched."""
+        known = np.union1d(self.columns, columns)
+        is_new = np.isin(known, self.columns, assume_unique=True, invert=True)
+        m, _, h = self.kernel.shape
+        kernel = np.zeros((m, len(known), h), dtype=np.float32)
+        kernel[:, ~is_new] = self.kernel
+        started = SparseKernel(known, kernel, self.n_columns, is_penalised=self.is_penalised)
+        limit = float(np.sqrt(6 / (self.n_columns + h)))
+        started._compactor = _Compactor(len(known))
+        started._unborn = [_Unborn(is_new.copy(), limit, generator) for generator in generators]
+        return started
+
+    def expected_square(self) -> float:
+        """Sum of squares that a kernel row is drawn with, in the mean."""
+        h = int(self.kernel.shape[2])
+        return 2 * h / (self.n_columns + h)
+
+    def end_training(self) -> None:
+        """From here on an untouched column keeps its weight of zero."""
+        self._compactor = None
+        self._unborn = []
+
+    def forward(self, rows: list[sp.csr_array], *, like: Array) -> tuple[Array, list[_Local]]:
+        """Products (m, b, h) of the type and at the place of `like`, and what `backward` needs.
+
+        A single matrix serves all members. Only while training there is something for `backward`;
+        else nothing is written, and many threads may call this at once.
+        """
+        known = [self._known(member) for member in rows]
+        if len(known) == 1:
+            known *= len(self.kernel)
+        if self._compactor is None:
+            local = []
+            products = [part @ kernel for part, kernel in zip(known, self.kernel, strict=True)]
+        else:
+            local = self._localise(known, self._compactor)
+            products = [part.rows @ part.weights for part in local]
+        return beside(like, np.stack(products)), local
+
+    def backward(self, local: list[_Local], slope: Array) -> list[ColumnGradient]:
+        """Gradient of sum(slope * products), slope (m, b, h), by the touched kernel rows."""
+        return [
+            ColumnGradient(part.touched, part.weights, part.rows.T @ member)
+            for part, member in zip(local, to_numpy(slope), strict=True)
+        ]
+
+    @cached_property
+    def _position(self) -> np.ndarray:
+        """Row of the kernel for each column, -1 for one that is not known."""
+        position = np.full(self.n_columns, -1, dtype=np.int32)
+        position[self.columns] = np.arange(len(self.columns), dtype=np.int32)
+        return position
+
+    def _known(self, rows: sp.csr_array) -> sp.csr_array:
+        """The rows over the known columns alone, (b, c)."""
+        shape = (rows.shape[0], len(self.columns))
+        if not len(self.columns):
+            return sp.csr_array(shape, dtype=np.float32)
+        position = self._position.take(rows.indices)
+        values = rows.data
+        if position.size and position.min() < 0:
+            values = np.where(position < 0, np.float32(0), values)
+            position = np.maximum(position, 0)
+        return sp.csr_array((values, position, rows.indptr), shape)
+
+    def _localise(self, known: list[sp.csr_array], compactor: "_Compactor") -> list[_Local]:
+        local = []
+        for member, (rows, kernel) in enumerate(zip(known, self.kernel, strict=True)):
+            compact, touched = compactor.compact(rows)
+            if self._unborn:
+                self._unborn[member].draw(touched, kernel)
+            local.append(_Local(compact, touched, kernel.take(touched, axis=0)))
+        return local
+
+
+class _Compactor:
+    """Leaves columns out that have no value in a batch."""
+
+    def __init__(self, n_columns: int) -> None:
+        self._is_touched = np.zeros(n_columns, dtype=bool)
+        self._place = np.zeros(n_columns, dtype=np.int32)
+
+    def compact(self, rows: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
+        """The rows over the touched columns alone (b, t), and which these are (t,), ascending.
+
+        As `numpy.unique` with its inverse, without sorting.
+        """
+        self._is_touched[rows.indices] = True
+        touched = np.flatnonzero(self._is_touched)
+        self._is_touched[touched] = False
+        self._place[touched] = np.arange(len(touched), dtype=np.int32)
+        place = self._place.take(rows.indices) if len(touched) else rows.indices
+        return sp.csr_array((rows.data, place, rows.indptr), (rows.shape[0], len(touched))), touched
+
+
+class _Unborn:
+    """Columns of one member whose weights are still to be drawn."""
+
+    def __init__(self, mask: np.ndarray, limit: float, generator: np.random.Generator) -> None:
+        self._mask = mask  # (c,) bool
+        self._limit = limit  # Glorot
+        self._generator = generator
+
+    def draw(self, touched: np.ndarray, kernel: np.ndarray) -> None:
+        new = touched[self._mask.take(touched)]
+        if len(new):
+            draws = self._generator.random((len(new), kernel.shape[1]), dtype=np.float32)
+            kernel[new] = self._limit * (2 * draws - 1)
+            self._mask[new] = False

@@ -1,0 +1,137 @@
+"""The only gradient loop (Algorithm 1, steps 2 to 10), for every method trained by gradients."""
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from devnet.core.arrays import Array, to_numpy
+from devnet.engine.optimizer import Optimizer
+from devnet.engine.sampler import Batch
+from devnet.engine.scoring_network import Gradient
+from devnet.engine.sparse_layer import SparseKernel
+
+logger = logging.getLogger(__name__)
+
+Objective = Callable[[Array, Batch], tuple[Array, Array]]
+"""Outputs (m, b, k) and their batch -> loss of each member (m,), its slope by the outputs."""
+
+
+class Network(Protocol):
+    """What the loop trains."""
+
+    parameters: Array  # (m, P)
+    first_kernel: SparseKernel | None
+
+    def forward(self, rows: Any) -> tuple[Array, Any]:
+        """Outputs (m, b, k), and what `backward` needs."""
+
+    def new_gradient(self) -> Gradient:
+        """Room for the result of `backward`."""
+
+    def backward(self, tape: Any, slope: Array, gradient: Gradient) -> None:
+        """Leave the gradient of sum(slope * outputs), slope (m, b, k), in `gradient`."""
+
+
+class Epoch(NamedTuple):
+    """What `on_epoch` is told; a true answer ends the training."""
+
+    number: int  # 1, 2, ...
+    loss: list[float]  # mean of the epoch's steps, penalty included, one a member
+
+
+class Training(NamedTuple):
+    """What is left of a training besides the weights."""
+
+    history: list[Epoch]
+    best_epoch: list[int]  # the epoch whose weights were kept, one a member
+
+
+def train(
+    network: Network,
+    batches: Iterator[Batch],
+    objective: Objective,
+    optimizer: Optimizer,
+    *,
+    n_epochs: int,
+    n_batches: int,
+    keep_best: bool,
+    keep_interrupted: bool,
+    on_epoch: Callable[[Epoch], bool],
+) -> Training:
+    """Train the network in place and leave the kept weights in it.
+
+    With `keep_best` the weights at the end of the epoch with the lowest loss are kept, for each
+    member by itself, else those of the last epoch. With `keep_interrupted` Ctrl-C ends the
+    training with what was kept so far, once an epoch is done, instead of raising.
+    """
+    history: list[Epoch] = []
+    kept = _BestWeights(network, optimizer)
+    try:
+        for number in range(1, n_epochs + 1):
+            loss = _run_epoch(network, batches, objective, optimizer, n_batches)
+            kept.consider(loss, number, always=not keep_best)
+            history.append(Epoch(number, loss.tolist()))
+            if on_epoch(history[-1]):
+                break
+    except KeyboardInterrupt:
+        if not (keep_interrupted and history):
+            raise
+        logger.warning("interrupted after %d of %d epochs", len(history), n_epochs)
+    if not all(kept.epoch):
+        raise ValueError(
+            "training reached no finite loss; scale the columns of X to similar ranges, for "
+            "example with sklearn.preprocessing.MinMaxScaler(), or lower learning_rate and margin."
+        )
+    kept.restore()
+    return Training(history, kept.epoch)
+
+
+def _run_epoch(
+    network: Network,
+    batches: Iterator[Batch],
+    objective: Objective,
+    optimizer: Optimizer,
+    n_batches: int,
+) -> np.ndarray:
+    """Take `n_batches` steps; mean loss of each member, (m,)."""
+    gradient = network.new_gradient()
+    total = 0
+    for _ in range(n_batches):
+        batch = next(batches)
+        outputs, tape = network.forward(batch.rows)
+        loss, slope = objective(outputs, batch)
+        total = total + loss + optimizer.penalty()
+        network.backward(tape, slope, gradient)
+        optimizer.step(gradient)
+    return to_numpy(total) / n_batches
+
+
+class _BestWeights:
+    """The weights to keep, for each member by itself."""
+
+    def __init__(self, network: Network, optimizer: Optimizer) -> None:
+        self._network = network
+        self._optimizer = optimizer
+        self._parameters = network.parameters * 1  # a copy
+        first = network.first_kernel
+        self._kernel = None if first is None else first.kernel.copy()
+        self._loss = np.full(len(network.parameters), np.inf)
+        self.epoch = [0] * len(network.parameters)
+
+    def consider(self, loss: np.ndarray, epoch: int, *, always: bool) -> None:
+        better = np.isfinite(loss) & (always | (loss < self._loss))
+        for member in np.flatnonzero(better).tolist():
+            self._loss[member] = loss[member]
+            self._parameters[member] = self._network.parameters[member]
+            self.epoch[member] = epoch
+            if self._kernel is not None and self._network.first_kernel is not None:
+                changed = self._optimizer.changed_columns(member)
+                current = self._network.first_kernel.kernel[member]
+                self._kernel[member][changed] = current.take(changed, axis=0)
+
+    def restore(self) -> None:
+        self._network.parameters[:] = self._parameters
+        if self._kernel is not None and self._network.first_kernel is not None:
+            self._network.first_kernel.kernel = self._kernel

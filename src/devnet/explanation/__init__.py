@@ -1,0 +1,11 @@
+"""Why a row has its score: contributions of columns that add up, whatever the detector."""
+
+from devnet.explanation.contributions import (
+    Nearest,
+    baseline_score,
+    contributions,
+    nearest,
+    typical_row,
+)
+
+__all__ = ["Nearest", "baseline_score", "contributions", "nearest", "typical_row"]

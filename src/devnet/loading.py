@@ -1,0 +1,39 @@
+"""Opening whatever `save` wrote: a detector, or a model of raw tables."""
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from devnet.core import model_file
+from devnet.detectors.base import FewLabelDetector
+from devnet.detectors.methods import restore
+
+if TYPE_CHECKING:
+    from devnet.tables.table_model import TableModel
+
+
+def load(path: str | PathLike[str], *, hidden: Any = None) -> "FewLabelDetector | TableModel":
+    """Open a model that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The model file.
+    hidden : torch.nn.Module, optional
+        The feature learner, for a detector that was trained with a module of yours: the file
+        holds its weights, not its code.
+
+    Returns
+    -------
+    model : the fitted detector, or the `TableModel` of raw tables
+
+    Raises
+    ------
+    ModelFileError
+        Where the file is cut, foreign, newer or edited. Nothing of it is executed.
+    """
+    header, tensors = model_file.read(path)
+    if "table" not in header:
+        return restore(header, tensors, hidden=hidden)
+    from devnet.tables.table_model import TableModel  # needs pyarrow, which detectors do not
+
+    return TableModel.restore(header, tensors)

@@ -1,0 +1,53 @@
+"""Calibrated p-values: where a score stands among those of unlabelled rows."""
+
+import numpy as np
+
+
+class ConformalRanks:
+    """Scores of unlabelled rows by scorers that did not train on them, as a measure of others.
+
+    A new unlabelled row is as likely to take any rank among them, so a p-value of `a` or less has
+    the probability `a` at most, whatever the distribution of the scores. That is exact for a
+    scorer that saw none of them, and nearly so for members that each saw some. Hidden anomalies
+    among them make p-values larger, never smaller. There is no extrapolation: with total weight
+    n no p-value is below 1 / (n + 1).
+
+    Parameters
+    ----------
+    scores : array of shape (n,)
+    weight : array of shape (n,)
+        How much each counts.
+
+    Examples
+    --------
+    >>> from devnet.significance.ranks import ConformalRanks
+    >>> ranks = ConformalRanks([0.1, 0.2, 0.3], [1, 1, 1])
+    >>> ranks.p_value([0.0, 0.2, 9.0]).tolist()
+    [1.0, 0.75, 0.25]
+    """
+
+    def __init__(self, scores: np.ndarray, weight: np.ndarray) -> None:
+        order = np.argsort(scores)
+        self.scores = np.asarray(scores)[order]
+        self.weight = np.asarray(weight)[order]
+        above = np.append(np.cumsum(self.weight[::-1])[::-1], 0)  # weight as high or higher
+        self.p_value_of_rank: np.ndarray = (1 + above) / (1 + above[0])  # (n + 1,), descending
+
+    def rank(self, scores: np.ndarray) -> np.ndarray:
+        """How many of the unlabelled rows score lower, 0 to n."""
+        rank: np.ndarray = np.searchsorted(self.scores, scores, side="left")
+        return rank
+
+    def p_value(self, scores: np.ndarray) -> np.ndarray:
+        """Share of the unlabelled rows, the row itself included, that score as high or higher."""
+        p_value: np.ndarray = self.p_value_of_rank[self.rank(scores)]
+        return p_value
+
+    def threshold(self, false_alarm_rate: float) -> float:
+        """The lowest of the scores whose p-value is at most the rate.
+
+        An alert above it has a p-value of at most the rate. Where no score is high enough for the
+        rate, the highest one is returned.
+        """
+        is_rare = np.flatnonzero(self.p_value(self.scores) <= false_alarm_rate)
+        return float(self.scores[is_rare[0] if len(is_rare) else -1])

@@ -1,0 +1,1 @@
+"""What becomes of columns: one file a kind."""

@@ -1,0 +1,71 @@
+"""True or false: 1 or 0, the mean where it is missing."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from devnet.core.wording import missing_text, share_text, shown
+from devnet.tables.columns.arrow_values import is_missing, plain
+from devnet.tables.columns.column import (
+    ColumnEncoding,
+    Entry,
+    indicator,
+    is_empty,
+    read_share,
+    read_shared,
+)
+
+
+@final
+@dataclass(frozen=True)
+class BooleanColumn(ColumnEncoding):
+    """One column of 0 and 1, and one for missing values if there were any in training."""
+
+    kind: ClassVar[str] = "boolean"
+
+    mean: float  # share that is true of those not missing
+
+    @property
+    def width(self) -> int:
+        """Columns of the matrix."""
+        return 1 + (self.missing > 0)
+
+    @property
+    def accepts(self) -> frozenset[str]:
+        """Kinds of values that can be encoded."""
+        return frozenset(["boolean", "empty"])
+
+    @property
+    def csv_type(self) -> pa.DataType:
+        """As what to read the column of a CSV file."""
+        return pa.bool_()
+
+    def entries(self, values: pa.Array) -> list[Entry]:
+        """The encoded values."""
+        if is_empty(values):
+            values = pa.nulls(len(values), pa.bool_())
+        values = plain(values)
+        found = pc.fill_null(values.cast(pa.float32()), pa.scalar(self.mean, pa.float32()))
+        true = Entry(0, found.to_numpy(zero_copy_only=False).astype(np.float32, copy=False))
+        return [true, indicator(1, is_missing(values))][: self.width]
+
+    def phrase(self, value: pa.Array) -> str:
+        """How many rows of the training table are like it."""
+        found = plain(value)[0].as_py()
+        if found is None:
+            return missing_text(self.name, self.missing)
+        share = (1 - self.missing) * (self.mean if found else 1 - self.mean)
+        word = "true" if found else "false"
+        return f"{shown(self.name)} is {word} (as in {share_text(share)} of rows)"
+
+    def detail(self) -> str:
+        """What the training table had in the column."""
+        return f"true {share_text(self.mean * (1 - self.missing))}"
+
+    @classmethod
+    def from_header(cls, header: dict[str, Any]) -> Self:
+        """Invert `to_header`, with everything checked."""
+        return cls(**read_shared(header), mean=read_share(header, "mean"))

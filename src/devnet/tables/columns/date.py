@@ -1,0 +1,164 @@
+"""Dates and times: their parts, each on its own fixed scale."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+import pyarrow as pa
+
+from devnet.core.model_file import edited, field
+from devnet.core.wording import missing_text, shown
+from devnet.tables.columns.arrow_values import DAY, in_zone, is_missing, plain, wall_clock
+from devnet.tables.columns.column import (
+    ColumnEncoding,
+    Entry,
+    csv_type_of,
+    indicator,
+    is_empty,
+    limited,
+    read_number,
+    read_numbers,
+    read_shared,
+    read_source,
+)
+from devnet.tables.columns.number import scale
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+THURSDAY = 3  # the weekday of the first day of 1970
+YEAR = 365.2425 * DAY
+LONG = 3  # years of training from which a date rather says how old something is
+PARTS = ("hour", "weekday", "day", "month", "years")
+
+
+@final
+@dataclass(frozen=True)
+class DateColumn(ColumnEncoding):
+    """One column for each part that varies in training, and one for missing values.
+
+    Parts are the hour of the day with fraction, weekday, day of the month, month, and years since
+    1970 with fraction, all of the clock in the zone of the training table, whatever zone the same
+    instants have later. Years are used only if the training
+    table spans more than three of them.
+    """
+
+    kind: ClassVar[str] = "date"
+
+    parts: tuple[str, ...]
+    means: tuple[float, ...]  # encoded, by part
+    low: float  # years
+    high: float
+    source: str  # date or time
+    zone: str
+
+    @property
+    def width(self) -> int:
+        """Columns of the matrix."""
+        return len(self.parts) + (self.missing > 0)
+
+    @property
+    def accepts(self) -> frozenset[str]:
+        """Kinds of values that can be encoded."""
+        return frozenset([self.source, "empty"])
+
+    @property
+    def csv_type(self) -> pa.DataType:
+        """As what to read the column of a CSV file."""
+        return csv_type_of(self.source, self.zone)
+
+    def entries(self, values: pa.Array) -> list[Entry]:
+        """The encoded values."""
+        n = len(values)
+        if is_empty(values):
+            missing, found = np.ones(n, dtype=bool), dict.fromkeys(self.parts, np.zeros(n))
+        else:
+            values = in_zone(values, self.zone)
+            missing = is_missing(values)
+            found = encoded_parts(wall_clock(values), self.parts, self.low, self.high)
+        if missing.any():
+            means = dict(zip(self.parts, self.means, strict=True))
+            found = {part: np.where(missing, means[part], found[part]) for part in self.parts}
+        entries = [Entry(place, limited(found[part])) for place, part in enumerate(self.parts)]
+        return [*entries, indicator(len(self.parts), missing)][: self.width]
+
+    def phrase(self, value: pa.Array) -> str:
+        """The date and time in words."""
+        if is_empty(value) or is_missing(plain(value))[0]:
+            return missing_text(self.name, self.missing)
+        day, instant = divmod(int(wall_clock(in_zone(value, self.zone))[0]), DAY)
+        clock = f"{instant // (DAY // 24):02d}:{instant // (DAY // 1440) % 60:02d}"
+        if self.source == "time":
+            return f"{shown(self.name)} {clock}"
+        date = f"{WEEKDAYS[(day + THURSDAY) % 7]}, {np.datetime64(day, 'D')}"
+        if "hour" in self.parts:
+            return f"{shown(self.name)} {clock} on {date}"
+        return f"{shown(self.name)} on {date}"
+
+    def detail(self) -> str:
+        """What the training table had in the column."""
+        years = f"{1970 + self.low:.0f} to {1970 + self.high:.0f}"
+        named = [f"years ({years})" if part == "years" else part for part in self.parts]
+        return ", ".join(named) or "whether it is missing"
+
+    @classmethod
+    def from_header(cls, header: dict[str, Any]) -> Self:
+        """Invert `to_header`, with everything checked."""
+        parts = tuple(field(header, "parts", _are_parts))
+        low, high = read_number(header, "low"), read_number(header, "high")
+        shared = read_shared(header)
+        if low > high or not (parts or shared["missing"]):
+            raise edited(f"the column {shared['name']!r}", "it has an impossible range of dates")
+        return cls(
+            **shared,
+            parts=parts,
+            means=read_numbers(header, "means", len(parts)),
+            low=low,
+            high=high,
+            **read_source(header, ("date", "time")),
+        )
+
+
+def _are_parts(value: Any) -> bool:
+    return isinstance(value, list) and value == [part for part in PARTS if part in value]
+
+
+def years_of(instants: np.ndarray) -> np.ndarray:
+    """Years since 1970, with fraction."""
+    years: np.ndarray = instants / YEAR
+    return years
+
+
+def _parts_of_days(days: np.ndarray, parts: Sequence[str]) -> dict[str, np.ndarray]:
+    """Parts that all instants of a day share; there are fewer days than instants mostly."""
+    first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
+    if last - first < len(days):
+        by_day = _calendar(np.arange(first, last + 1), parts)
+        place = days - first
+        return {part: values.take(place) for part, values in by_day.items()}
+    return _calendar(days, parts)
+
+
+def _calendar(days: np.ndarray, parts: Sequence[str]) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = {}
+    if "weekday" in parts:
+        found["weekday"] = (days + THURSDAY) % 7 / 6
+    if "day" in parts or "month" in parts:
+        months = days.astype("M8[D]").astype("M8[M]")
+        first = months.astype("M8[D]").astype(np.int64)
+        found["day"] = (days - first) / 30
+        found["month"] = months.astype(np.int64) % 12 / 11
+    return {part: found[part] for part in parts}
+
+
+def encoded_parts(
+    instants: np.ndarray, parts: tuple[str, ...], low: float, high: float
+) -> dict[str, np.ndarray]:
+    """Parts of instants of the wall clock, each on its scale; years from `low` to `high`."""
+    days = instants // DAY
+    found: dict[str, np.ndarray] = {}
+    if "hour" in parts:
+        found["hour"] = (instants - days * DAY) / DAY
+    found |= _parts_of_days(days, [part for part in parts if part in ("weekday", "day", "month")])
+    if "years" in parts:
+        found["years"] = scale(years_of(instants), low, high)
+    return found

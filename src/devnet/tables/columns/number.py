@@ -1,0 +1,113 @@
+"""Numbers: scaled to [0, 1] as in the paper, the mean where one is missing."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+import pyarrow as pa
+
+from devnet.core.model_file import edited
+from devnet.core.wording import missing_text, number_text, shown
+from devnet.tables.columns.arrow_values import numbers
+from devnet.tables.columns.column import (
+    ColumnEncoding,
+    Entry,
+    indicator,
+    is_empty,
+    limited,
+    read_number,
+    read_numbers,
+    read_shared,
+)
+
+QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+
+@final
+@dataclass(frozen=True)
+class NumberColumn(ColumnEncoding):
+    """One column from 0 (the training minimum) to 1 (the maximum), and one for missing values.
+
+    The latter is there only if a value was missing in training. Null, NaN and infinite numbers
+    are missing.
+    """
+
+    kind: ClassVar[str] = "number"
+
+    low: float
+    high: float
+    mean: float
+    quantiles: tuple[float, ...]  # at QUANTILES
+
+    @property
+    def width(self) -> int:
+        """Columns of the matrix."""
+        return 1 + (self.missing > 0)
+
+    @property
+    def accepts(self) -> frozenset[str]:
+        """Kinds of values that can be encoded."""
+        return frozenset(["number", "empty"])
+
+    @property
+    def csv_type(self) -> pa.DataType:
+        """As what to read the column of a CSV file."""
+        return pa.float64()
+
+    def entries(self, values: pa.Array) -> list[Entry]:
+        """The encoded values."""
+        found = np.full(len(values), np.nan) if is_empty(values) else numbers(values)
+        is_missing = np.isnan(found)
+        if is_missing.any():
+            found = np.where(is_missing, self.mean, found)
+        scaled = Entry(0, limited(scale(found, self.low, self.high)))
+        return [scaled, indicator(1, is_missing)][: self.width]
+
+    def phrase(self, value: pa.Array) -> str:
+        """How the number compares with those of the training table."""
+        number = np.nan if is_empty(value) else float(numbers(value)[0])
+        if np.isnan(number):
+            return missing_text(self.name, self.missing)
+        least, lower, median, upper, _, most = self.quantiles
+        where = {
+            "far above": number > most,
+            "far below": number < least,
+            "above": number > upper,
+            "below": number < lower,
+        }
+        place = next((words for words, is_there in where.items() if is_there), "near")
+        return f"{shown(self.name)} {number_text(number)} is {place} typical {number_text(median)}"
+
+    def detail(self) -> str:
+        """What the training table had in the column."""
+        _, _, median, _, upper, _ = self.quantiles
+        return f"typical {number_text(median)}, 5% above {number_text(upper)}"
+
+    @classmethod
+    def from_header(cls, header: dict[str, Any]) -> Self:
+        """Invert `to_header`, with everything checked."""
+        shared = read_shared(header)
+        low, high, mean = (read_number(header, name) for name in ("low", "high", "mean"))
+        quantiles = read_numbers(header, "quantiles", len(QUANTILES))
+        if not low <= mean <= high or list(quantiles) != sorted(quantiles):
+            raise edited(f"the column {shared['name']!r}", "its numbers are not in order")
+        return cls(**shared, low=low, high=high, mean=mean, quantiles=quantiles)
+
+
+def scale(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Values from 0 at `low` to 1 at `high`; 0 where these are the same."""
+    if low == high:
+        return np.zeros(len(values))
+    with np.errstate(over="ignore"):
+        if np.isinf(np.float64(high) - low):
+            values, low, high = values / 2, low / 2, high / 2
+        scaled: np.ndarray = (values - low) / (high - low)
+    return scaled
+
+
+def quantiles_of(sample: np.ndarray, low: float, mean: float, high: float) -> tuple[float, ...]:
+    """Quantiles of finite numbers; of their extremes and mean if there are none."""
+    if not len(sample):
+        sample = np.array([low, mean, high])
+    found = np.quantile(sample / 2, QUANTILES) * 2  # halves, as a difference may overflow
+    return tuple(np.maximum.accumulate(found.clip(low, high)).tolist())

@@ -1,0 +1,53 @@
+"""Arrow files (IPC, Feather) of both kinds: with an index of their batches, or as a stream."""
+
+from pathlib import Path
+from typing import Any, final
+
+import pyarrow as pa
+from pyarrow import dataset, ipc
+
+from devnet.core.read_ahead import read_ahead
+from devnet.tables.sources.byte_stream import first_bytes
+from devnet.tables.sources.plain_columns import plain_schema
+from devnet.tables.sources.source import Batches, Source, reading
+
+FILE_MAGIC = b"ARROW1"
+STREAM_MAGIC = b"\xff\xff\xff\xff"
+
+
+@final
+class ArrowSource(Source):
+    """One Arrow file; of the kind with an index the number of rows is known."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        self._path, self.paths = path, (path,)
+        with reading(name):
+            self._has_index = first_bytes(path).startswith(FILE_MAGIC)
+            with pa.OSFile(str(path)) as file, self._reader(file, None) as reader:
+                self._names = reader.schema.names
+                self.schema = plain_schema(reader.schema, name)
+            self.n_rows = self._count() if self._has_index else None
+
+    def _count(self) -> int:
+        return int(dataset.dataset(self._path, format="ipc").count_rows())
+
+    def _reader(self, file: Any, columns: list[str] | None) -> Any:
+        fields = None if columns is None else [self._names.index(name) for name in columns]
+        options = ipc.IpcReadOptions(included_fields=fields)
+        open_reader = ipc.open_file if self._has_index else ipc.open_stream
+        return open_reader(file, options=options)
+
+    def _pieces(self, columns: list[str]) -> Batches:
+        return read_ahead(self._read(columns or self.schema.names[:1]))
+
+    def _read(self, columns: list[str]) -> Batches:
+        with pa.OSFile(str(self._path)) as file, self._reader(file, columns) as reader:
+            batches = (
+                (reader.get_batch(place) for place in range(reader.num_record_batches))
+                if self._has_index
+                else reader
+            )
+            for batch in batches:
+                batch.validate(full=True)  # Arrow trusts offsets, and would read beyond their end
+                yield batch

@@ -1,0 +1,254 @@
+"""Text tables: CSV in blocks, typed by the first one."""
+
+import re
+from collections.abc import Collection, Mapping
+from copy import copy
+from pathlib import Path
+from shlex import quote
+from typing import Any, final
+
+import pyarrow as pa
+from pyarrow import csv
+
+from devnet.core.read_ahead import read_ahead
+from devnet.tables.sources.byte_stream import open_bytes
+from devnet.tables.sources.csv_head import delimiter_of, line_of, not_utf8
+from devnet.tables.sources.csv_types import (
+    DIGITS,
+    MOSTLY,
+    has_decimal_commas,
+    in_its_zone,
+    in_words,
+    may_be_rounded,
+    roomy,
+    share_of,
+)
+from devnet.tables.sources.plain_columns import check_names
+from devnet.tables.sources.source import Batches, Source, reading
+from devnet.tables.sources.text_dates import FORMATS
+from devnet.tables.table_error import TableError
+
+MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
+DATES = [csv.ISO8601, *FORMATS]
+BLOCK_SIZES = (1 << 22, 1 << 26, 1 << 30)  # bytes; the next where a row is longer
+_CONVERSION = re.compile(
+    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.*)", re.S
+)
+_RAGGED = re.compile(
+    r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)", re.S
+)
+_TOO_LONG = ("straddling object", "Empty CSV file or block")
+
+
+@final
+class CsvSource(Source):
+    """A text table with a header.
+
+    Types are inferred from the first block. Integers are read as float64, as a decimal may come
+    later; those of 15 digits and more are identifiers and stay int64, or text where they are too
+    long, so that none of them is rounded. So is text that is mostly numbers: the value that is
+    none is a mistake. Times may have fractions of a second later. A column that is all missing is
+    read as text. Where semicolons separate the columns, numbers may have decimal commas.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+    types : mapping of column names to Arrow types
+        Columns that are not inferred. Dates have a zone if it is in the file, whatever is said
+        here.
+    inferred : collection of str, optional
+        Columns that are inferred where others are text; all without a type if not given.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        name: str,
+        types: Mapping[str, pa.DataType],
+        inferred: Collection[str] | None = None,
+    ) -> None:
+        self.name, self.n_rows, self.paths = name, None, (path,)
+        self._path, self._decimal_point = path, "."
+        self._is_learned = inferred is not None  # by a model, which says the types
+        self._missing = MISSING
+        with reading(name):
+            with open_bytes(path) as stream:
+                head = stream.read(BLOCK_SIZES[0])
+                self._whole = None if stream.read(1) else head
+            self._delimiter = delimiter_of(head, name)
+            found, first = self._inferred()
+            if self._delimiter == ";" and has_decimal_commas(first):
+                self._decimal_point = ","
+                found, first = self._inferred()
+            self.inferred = self.schema = found
+            self.schema = pa.schema(
+                (field.name, self._type(field, first, types, inferred)) for field in found
+            )
+            other = [field.name for field in found if pa.types.is_binary(field.type)]
+            if other:
+                next(self._pieces(other), None)  # says that it is no UTF-8
+
+    def as_written(self) -> "CsvSource":
+        """The same rows, every value as the text that it is in the file."""
+        written = copy(self)
+        written.schema = pa.schema([(name, pa.string()) for name in self.schema.names])
+        written._missing = [""]
+        return written
+
+    def _type(
+        self,
+        field: pa.Field,
+        first: pa.RecordBatch | None,
+        types: Mapping[str, pa.DataType],
+        inferred: Collection[str] | None,
+    ) -> pa.DataType:
+        """As what to read a column that looks like this in the first block."""
+        if field.name in types:
+            return in_its_zone(types[field.name], field.type)
+        if inferred is not None and field.name not in inferred:
+            return pa.string()
+        column = None if first is None else first.column(field.name)
+        if column is not None and may_be_rounded(column) and self._are_digits(field.name):
+            return pa.string()
+        return roomy(field.type, column)
+
+    def _are_digits(self, name: str) -> bool:
+        """Whether numbers of the first block have no fraction and no exponent."""
+        texts = next(self.as_written()._pieces([name])).column(name)
+        return share_of(texts, DIGITS) >= MOSTLY
+
+    def _inferred(self) -> tuple[pa.Schema, pa.RecordBatch | None]:
+        """What the first block looks like, and its rows."""
+        for size in BLOCK_SIZES:
+            try:
+                with self._open(size, []) as reader:
+                    check_names(reader.schema.names, self.name)
+                    return reader.schema, next(iter(reader), None)
+            except pa.ArrowInvalid as error:
+                if not _is_too_long(error) or size == BLOCK_SIZES[-1]:
+                    raise self._sentence(error, [], size) from None
+        raise AssertionError("the last size returns or raises")
+
+    def _open(self, block_size: int, columns: list[str], use_threads: bool = True) -> Any:
+        """A reader of these columns; of all, with inferred types, where none are given.
+
+        The last column of the file is always read, at least as bytes: `_check_end` looks at it.
+        """
+        types = {name: self.schema.field(name).type for name in columns}
+        if columns:
+            types.setdefault(self.schema.names[-1], pa.binary())
+        return csv.open_csv(
+            self._stream(),
+            read_options=csv.ReadOptions(use_threads=use_threads, block_size=block_size),
+            parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types=types,
+                include_columns=list(types) or None,
+                null_values=self._missing,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=self._missing is MISSING,
+                timestamp_parsers=DATES,
+                decimal_point=self._decimal_point,
+            ),
+        )
+
+    def _stream(self) -> Any:
+        if self._whole is None:
+            return open_bytes(self._path)
+        return pa.BufferReader(self._whole + b"\n")  # a header alone may have no end of line
+
+    def _pieces(self, columns: list[str]) -> Batches:
+        """Batches of the first block size that all rows fit into."""
+        columns = columns or self.schema.names[-1:]
+        n_done, batch = 0, None
+        for size in BLOCK_SIZES:
+            n_read = 0
+            try:
+                for batch in read_ahead(self._blocks(columns, size)):
+                    n_read += batch.num_rows
+                    if n_read > n_done:
+                        yield batch.slice(max(0, batch.num_rows - (n_read - n_done)))
+                        n_done = n_read
+                self._check_end(batch)
+                return
+            except pa.ArrowInvalid as error:
+                if not _is_too_long(error) or size == BLOCK_SIZES[-1]:
+                    raise self._sentence(error, columns, size) from None
+
+    def _check_end(self, last: pa.RecordBatch | None) -> None:
+        """Refuse a last value that took in the rest of the file, as its quote never closes."""
+        if last is None or not last.num_rows:
+            return
+        value = last.column(self.schema.names[-1])[-1].as_py()
+        text = value.encode() if isinstance(value, str) else value
+        n_lines = text.count(b"\n") if isinstance(text, bytes) else 0
+        if not n_lines:
+            return
+        with self._stream() as stream:
+            n_quotes = sum(chunk.count(b'"') for chunk in iter(lambda: stream.read(1 << 20), b""))
+        if n_quotes % 2:
+            raise TableError(
+                f'{self.name} has a quote (") that never closes, so its last {n_lines:,} lines '
+                "are one value, which starts with "
+                f"{text[:40].decode(errors='replace')!r}; close the quote or remove it."
+            )
+
+    def _blocks(self, columns: list[str], size: int) -> Batches:
+        with self._open(size, columns) as reader:
+            yield from reader
+
+    def _sentence(self, error: pa.ArrowInvalid, columns: list[str], size: int) -> TableError:
+        """What is wrong, and in which line: a single thread counts them."""
+        text = self._by_one_thread(columns, size) or str(error)
+        if match := _CONVERSION.search(text):
+            return self._unfit(int(match[1]), match[2], match[3])
+        if match := _RAGGED.search(text):
+            return TableError(
+                f"{self.name} has {match[3]} values for {match[2]} columns in "
+                f"{self._line(match[1])}: {match[4][:80]!r}. Correct it; text with "
+                f"{self._delimiter!r} in it must be in quotes."
+            )
+        if _is_too_long(error):
+            return TableError(
+                f'{self.name} has a row of more than {size:,} bytes; look for a quote (") that '
+                "opens and never closes, or leave the longest column out of the file."
+            )
+        return TableError(f"{self.name} cannot be read as CSV: {text[:200]}. Correct the file.")
+
+    def _by_one_thread(self, columns: list[str], size: int) -> str | None:
+        try:
+            with self._open(size, columns, use_threads=False) as reader:
+                for _ in reader:
+                    pass
+        except pa.ArrowInvalid as error:
+            return str(error)
+        return None
+
+    def _unfit(self, place: int, row: str | None, what: str) -> TableError:
+        column = self.schema.names[place]
+        if "invalid UTF8" in what:
+            return not_utf8(self.name, f"in the column {column!r}, {self._line(row)}")
+        kind, _, value = what.partition(": invalid value ")
+        place_of = f"{value[:80] or 'a value'} in {self._line(row)} of the column {column!r}"
+        if self._is_learned:
+            learned = in_words(self.schema.field(column).type)
+            return TableError(
+                f"{self.name} holds {place_of}, where the model learned {learned}. Correct the "
+                "value, or leave it empty if it is not known."
+            )
+        return TableError(
+            f"{self.name} holds {place_of}, which is read as {kind}. Correct the value, read the "
+            f"column as text with --categorical {quote(column)}, or leave it out with --ignore "
+            f"{quote(column)}."
+        )
+
+    def _line(self, row: str | None) -> str:
+        if row is None:
+            return "some line"
+        with self._stream() as stream:
+            return line_of(stream, int(row))
+
+
+def _is_too_long(error: pa.ArrowInvalid) -> bool:
+    return any(reason in str(error) for reason in _TOO_LONG)

@@ -1,0 +1,118 @@
+"""Tables in memory: pandas, polars, pyarrow, a dictionary of columns, a stream of Arrow."""
+
+import sys
+from collections.abc import Callable
+from typing import Any, final
+
+import pyarrow as pa
+
+from devnet.tables.sources.plain_columns import check_names, plain_schema
+from devnet.tables.sources.source import Batches, Source, reading
+from devnet.tables.sources.text_dates import with_dates
+from devnet.tables.table_error import TableError
+
+NAME = "the table"
+
+
+@final
+class MemorySource(Source):
+    """A table whose rows are all in memory, as pyarrow's Table."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.name, self.n_rows = NAME, table.num_rows
+        self.schema = plain_schema(table.schema, NAME)
+        self._table = table
+
+    def _pieces(self, columns: list[str]) -> Batches:
+        yield from self._table.select(columns or self.schema.names[:1]).to_batches()
+
+
+@final
+class StreamSource(Source):
+    """A stream of Arrow batches that can be read once."""
+
+    def __init__(self, stream: Any) -> None:
+        self.name, self.n_rows = NAME, None
+        with reading(NAME):
+            self._reader = pa.RecordBatchReader.from_stream(stream)
+            self.schema = plain_schema(self._reader.schema, NAME)
+        self._is_read = False
+
+    def _pieces(self, columns: list[str]) -> Batches:
+        if self._is_read:
+            raise TableError(
+                "the table is a stream of Arrow batches and was read already; give "
+                "what can be read again, such as stream.read_all() or the path of a file."
+            )
+        self._is_read = True
+        yield from self._reader
+
+
+def memory_source(table: Any, may_be_date: Callable[[str], bool] = lambda name: True) -> Source:
+    """A table in memory as a source; text of some columns may be dates."""
+    if not hasattr(table, "__len__") and hasattr(table, "__arrow_c_stream__"):
+        return StreamSource(table)
+    return MemorySource(with_dates(_in_arrow(_converter(table), table), may_be_date))
+
+
+def _converter(table: Any) -> Callable[[Any], pa.Table]:
+    """What makes pyarrow's Table of this kind of object."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(table, pandas.DataFrame):
+        return _from_pandas
+    if isinstance(table, pa.RecordBatch):
+        return lambda batch: pa.Table.from_batches([batch])
+    if isinstance(table, dict):
+        return _from_dictionary
+    if hasattr(table, "__arrow_c_stream__"):
+        return lambda frame: pa.table(frame)
+    raise _no_table(table)
+
+
+def _no_table(table: Any) -> TableError:
+    return TableError(
+        f"an object of the type {type(table).__name__} is no table; give the path of a CSV, "
+        "Parquet, Arrow or svmlight file, a pandas or polars data frame, a pyarrow Table, or a "
+        "dictionary of columns."
+    )
+
+
+def _in_arrow(convert: Callable[[Any], pa.Table], table: Any) -> pa.Table:
+    try:
+        return convert(table)
+    except TableError:
+        raise
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        if "non-struct" in str(error):  # one column, not a table of them
+            raise _no_table(table) from error
+        reason = "; ".join(str(part) for part in error.args).rstrip(".")
+        raise TableError(
+            f"the table cannot be read as columns of one type each ({reason}); give each column "
+            "values of one kind (numbers, or text) and the same number of rows."
+        ) from error
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    """Without the index; names that are no text become text."""
+    names = [str(name) for name in frame.columns]
+    check_names(names, NAME)
+    return pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False)
+
+
+def _from_dictionary(columns: dict[Any, Any]) -> pa.Table:
+    names = [str(name) for name in columns]
+    check_names(names, NAME)
+    arrays = []
+    for name, values in zip(names, columns.values(), strict=True):
+        try:
+            arrays.append(_array(values))
+        except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+            raise ValueError(f"column {name!r}", *error.args) from error
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+def _array(values: Any) -> Any:
+    is_arrow = isinstance(values, pa.ChunkedArray | pa.Array)
+    if isinstance(values, str | bytes):
+        raise TypeError("is a text, not many values")
+    return values if is_arrow else pa.array(values)

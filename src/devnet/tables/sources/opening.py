@@ -1,0 +1,160 @@
+"""Opening a table: a file, several files or an object in memory."""
+
+import difflib
+import glob
+import os
+import stat
+from collections.abc import Collection, Mapping
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import pyarrow as pa
+
+from devnet.tables.sources.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowSource
+from devnet.tables.sources.byte_stream import COMPRESSED_SUFFIXES, first_bytes
+from devnet.tables.sources.csv import CsvSource
+from devnet.tables.sources.joined import JoinedSource
+from devnet.tables.sources.memory import memory_source
+from devnet.tables.sources.parquet import ParquetSource
+from devnet.tables.sources.source import BATCH_ROWS, Source, reading
+from devnet.tables.sources.svmlight import SvmlightSource
+from devnet.tables.table_error import TableError
+
+__all__ = ["BATCH_ROWS", "Source", "open_table"]
+
+PARQUET_SUFFIXES = (".parquet", ".pq")
+ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
+SVMLIGHT_SUFFIXES = (".svm", ".svmlight", ".libsvm")
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
+TABLE_SUFFIXES = PARQUET_SUFFIXES + ARROW_SUFFIXES + SVMLIGHT_SUFFIXES + TEXT_SUFFIXES
+PARQUET_MAGIC = b"PAR1"
+
+
+def open_table(
+    table: Any,
+    *,
+    types: Mapping[str, pa.DataType] | None = None,
+    inferred: Collection[str] | None = None,
+) -> Source:
+    """A table to read from.
+
+    Parameters
+    ----------
+    table : path or object
+        A CSV, Parquet, Arrow (IPC, Feather) or svmlight file; a folder of Parquet files or a
+        pattern such as "data/*.parquet", which are one table; a pandas or polars data frame, a
+        pyarrow Table or RecordBatch, anything with `__arrow_c_stream__`, a dictionary of columns.
+    types : mapping of column names to Arrow types, default=None
+        Types of columns of CSV files, and of dates that are text in memory; others are inferred.
+    inferred : collection of str, default=None
+        The only columns of CSV files that are inferred, where all others without a type are text.
+
+    Returns
+    -------
+    source : Source
+
+    Examples
+    --------
+    >>> from devnet.tables.sources.opening import open_table
+    >>> source = open_table({"amount": [9.5, 12.0], "card": ["visa", None]})
+    >>> source.n_rows, source.schema.names
+    (2, ['amount', 'card'])
+    """
+    if not isinstance(table, str | os.PathLike):
+        return memory_source(table, partial(_may_be_date, types or {}, inferred))
+    name = os.fspath(table)
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise TableError(f"{name!r} is no path; give the name of a file, for example table.csv.")
+    paths = paths_of(name)
+    first_name = name if len(paths) == 1 else str(paths[0])
+    first = _open_file(paths[0], first_name, types or {}, inferred)
+    if len(paths) == 1:
+        return first
+    same = {field.name: field.type for field in first.schema}
+    others = [_open_file(path, str(path), same, inferred) for path in paths[1:]]
+    return JoinedSource(name, [first, *others])
+
+
+def _may_be_date(
+    types: Mapping[str, pa.DataType], inferred: Collection[str] | None, name: str
+) -> bool:
+    """Whether text of a column is looked at for dates, as a CSV file's would be."""
+    kind = types.get(name)
+    if kind is None:
+        return inferred is None
+    return bool(pa.types.is_temporal(kind))
+
+
+def paths_of(name: str) -> list[Path]:
+    """The files that a name stands for, sorted."""
+    path = Path(name)
+    with reading(name):
+        try:
+            return _folder(path, name) if stat.S_ISDIR(path.stat().st_mode) else [path]
+        except FileNotFoundError:
+            pass
+        found = sorted(Path(file) for file in glob.glob(name, recursive=True))  # noqa: PTH207
+        files = [file for file in found if file.is_file()]
+    if files:
+        return files
+    if glob.has_magic(name):
+        raise TableError(
+            f"no file matches {name}; look what there is: ls {quote(str(path.parent))}"
+        )
+    raise FileNotFoundError(_no_such_file(path, name))
+
+
+def _folder(path: Path, name: str) -> list[Path]:
+    """The Parquet files of a folder; a sentence where there are none."""
+    files = sorted(file for file in path.iterdir() if not file.name.startswith((".", "_")))
+    parquet = [file for file in files if _suffix(file) in PARQUET_SUFFIXES and file.is_file()]
+    if parquet:
+        return parquet
+    other = [_suffix(file) for file in files if file.is_file() and _suffix(file) in TABLE_SUFFIXES]
+    folders = [file for file in files if file.is_dir()]
+    if other:
+        advice = f"give its files as '{path}/*{other[0]}'"
+    elif folders:
+        advice = f"if its folders have some, give '{path}/**/*.parquet'"
+    else:
+        advice = f"look what is there: ls {quote(str(path))}"
+    raise TableError(f"{name} is a folder without Parquet files; {advice}")
+
+
+def _no_such_file(path: Path, name: str) -> str:
+    if not path.parent.is_dir():
+        return f"there is no file {name}, nor a folder {path.parent}; look for it with: ls"
+    names = [file.name for file in path.parent.iterdir()]
+    near = difflib.get_close_matches(path.name, names, n=3)
+    if near:
+        return f"there is no file {name}. Did you mean {', '.join(map(repr, near))}?"
+    return f"there is no file {name}; look what there is: ls {quote(str(path.parent))}"
+
+
+def _open_file(
+    path: Path, name: str, types: Mapping[str, pa.DataType], inferred: Collection[str] | None
+) -> Source:
+    with reading(name):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise TableError(f"{name} is no file but a pipe or device; write the table to a file.")
+        magic = first_bytes(path)
+    if not magic:
+        raise TableError(f"{name} is empty; give a file with a table in it.")
+    suffix = _suffix(path)
+    if magic.startswith(PARQUET_MAGIC) or suffix in PARQUET_SUFFIXES:
+        return ParquetSource(path, name)
+    if magic.startswith((FILE_MAGIC, STREAM_MAGIC)) or suffix in ARROW_SUFFIXES:
+        return ArrowSource(path, name)
+    if suffix in SVMLIGHT_SUFFIXES:
+        return SvmlightSource(path, name)
+    return CsvSource(path, name, types, inferred)
+
+
+def _suffix(path: Path) -> str:
+    """What the content is, by the name: table.csv.gz is a CSV."""
+    lower = path.name.lower()
+    for packed in COMPRESSED_SUFFIXES:
+        lower = lower.removesuffix(packed)
+    return Path(lower).suffix

@@ -1,0 +1,74 @@
+"""Parquet files, decoded by several threads in flat memory."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from devnet.core.read_ahead import read_ahead
+from devnet.tables.sources.plain_columns import plain_schema
+from devnet.tables.sources.source import BATCH_ROWS, Batches, Source, reading
+
+BATCH_BYTES = 1 << 26  # that a batch of a wide table should not exceed
+BUFFER_BYTES = 1 << 18  # of a column that are read at once
+CODE_BYTES = 4  # of a text in the file at most, where it is the code of one in a dictionary
+ALL_BUFFERS = 1 << 27  # bytes that all columns together may take for them
+
+
+@final
+class ParquetSource(Source):
+    """One Parquet file.
+
+    Columns are read through small buffers: Arrow's default keeps a whole row group, or even all
+    that was read so far, which for a large file is its size.
+    """
+
+    def __init__(self, path: Path, name: str, coded: Collection[str] = ()) -> None:
+        self.name = name
+        self._path, self.paths = path, (path,)
+        self._coded = list(coded)
+        with reading(name), pq.ParquetFile(path, read_dictionary=self._coded) as file:
+            self._metadata = file.metadata
+            self.schema = plain_schema(file.schema_arrow, name)
+        self.n_rows = self._metadata.num_rows
+
+    def with_codes(self, columns: Collection[str]) -> "ParquetSource":
+        """The same table, where texts of these columns come as codes if the file has codes."""
+        coded = [
+            name
+            for name in self.schema.names
+            if name in columns and self.schema.field(name).type == pa.string()
+        ]
+        return ParquetSource(self._path, self.name, [one for one in coded if self._has_codes(one)])
+
+    def _has_codes(self, name: str) -> bool:
+        """Whether a column takes so little room that its texts must be in a dictionary."""
+        place = self._metadata.schema.names.index(name)
+        groups = (self._metadata.row_group(i) for i in range(self._metadata.num_row_groups))
+        chunks = [group.column(place) for group in groups]
+        n_bytes = sum(chunk.total_uncompressed_size for chunk in chunks)
+        return bool(n_bytes < CODE_BYTES * self._metadata.num_rows)
+
+    def _pieces(self, columns: list[str]) -> Batches:
+        return read_ahead(self._decoded(columns))
+
+    def _decoded(self, columns: list[str]) -> Batches:
+        buffer_size = max(1 << 14, min(BUFFER_BYTES, ALL_BUFFERS // max(1, len(columns))))
+        with pq.ParquetFile(
+            self._path,
+            metadata=self._metadata,
+            read_dictionary=self._coded,
+            pre_buffer=False,
+            buffer_size=buffer_size,
+        ) as file:
+            yield from file.iter_batches(self._batch_rows(columns), columns=columns)
+
+    def _batch_rows(self, columns: list[str]) -> int:
+        """Rows of a batch, fewer where they are long."""
+        groups = [self._metadata.row_group(i) for i in range(self._metadata.num_row_groups)]
+        n_rows = max(1, self._metadata.num_rows)
+        share = len(columns) / max(1, len(self.schema))
+        row_bytes = share * sum(group.total_byte_size for group in groups) / n_rows
+        return int(max(1, min(BATCH_ROWS, BATCH_BYTES / max(1.0, row_bytes))))

@@ -1,0 +1,103 @@
+"""What a table is to its readers: columns, and rows in batches."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from lzma import LZMAError
+from pathlib import Path
+from shlex import quote
+from typing import final
+
+import pyarrow as pa
+
+from devnet.core.names import known
+from devnet.tables.sources.plain_columns import plain_batch
+from devnet.tables.table_error import TableError
+
+BATCH_ROWS = 65_536
+Batches = Generator[pa.RecordBatch, None, None]
+
+
+class Source(ABC):
+    """A table that is read from its first row to its last, in batches.
+
+    Attributes
+    ----------
+    name : str
+        How messages call it: the path as the user typed it, or "the table".
+    schema : pyarrow.Schema
+    n_rows : int or None
+        None where only reading tells.
+    inferred : pyarrow.Schema or None
+        What the values look like, where a file does not say it and the caller did.
+    paths : tuple of Path
+        The files that it is read from; none where it is in memory.
+    """
+
+    name: str
+    schema: pa.Schema
+    n_rows: int | None
+    inferred: pa.Schema | None = None
+    paths: tuple[Path, ...] = ()
+
+    @final
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows in their order, at most BATCH_ROWS at a time; only these columns are read."""
+        names = self.schema.names
+        chosen = list(names if columns is None else columns)
+        try:
+            for column in chosen:
+                known(column, names, f"column of {self.name}")
+        except ValueError as error:
+            raise TableError(str(error)) from None
+        return self._in_pieces(chosen)
+
+    def with_codes(self, columns: Collection[str]) -> "Source":
+        """The same table, where texts of these columns may come as codes of a dictionary."""
+        return self
+
+    def as_written(self) -> "Source | None":
+        """The same rows in the same batches, all values as the text that they are in the file.
+
+        None where a file has types of its own.
+        """
+        return None
+
+    def _in_pieces(self, columns: list[str]) -> Batches:
+        schema = pa.schema([self.schema.field(column) for column in columns])
+        with reading(self.name), closing(self._pieces(columns)) as pieces:
+            for piece in pieces:
+                for start in range(0, piece.num_rows, BATCH_ROWS):
+                    yield plain_batch(piece.slice(start, BATCH_ROWS), schema)
+
+    @abstractmethod
+    def _pieces(self, columns: list[str]) -> Batches:
+        """Batches of any number of rows, with these columns at least."""
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Whatever goes wrong while reading a table as a sentence."""
+    try:
+        yield
+    except TableError:
+        raise
+    except OSError as error:
+        if isinstance(error.__cause__, OSError):  # is a sentence, of one file of many
+            raise
+        if error.errno is None:  # Arrow's own: the content is at fault
+            raise TableError(_damaged(name, error)) from error
+        raise type(error)(
+            f"{name} cannot be read: {error.strerror}. Check the name, and that you may read it "
+            f"(ls -l {quote(name)})."
+        ) from error
+    except (pa.ArrowException, EOFError, LZMAError, UnicodeError) as error:
+        raise TableError(_damaged(name, error)) from error
+
+
+def _damaged(name: str, error: BaseException) -> str:
+    reason = " ".join(str(error).split()).rstrip(".")[:300]
+    return (
+        f"{name} cannot be read: it is damaged or not whole ({reason}). Copy or write it again, or "
+        "give it the suffix of its format (.csv, .parquet, .arrow, .svm)."
+    )

@@ -1,0 +1,155 @@
+"""`devnet experiment`, as a person types it."""
+
+import csv
+import io
+import json
+
+import pytest
+from click.testing import CliRunner
+from support.experiments import FILE, make_sets, record
+
+from devnet.cli.main import main
+from devnet.experiments.results import ResultsFile
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    make_sets(tmp_path)
+    monkeypatch.setenv("DEVNET_DATA", str(tmp_path))
+    (tmp_path / "quick.toml").write_text(FILE)
+    return tmp_path
+
+
+@pytest.fixture
+def devnet(folder):
+    def call(*arguments):
+        done = CliRunner().invoke(main, ["experiment", *arguments, "--folder", str(folder)])
+        assert done.exception is None or isinstance(done.exception, SystemExit)
+        return done
+
+    return call
+
+
+def add_results(folder):
+    path = folder / "results" / "quick.jsonl"
+    with ResultsFile(path) as file:
+        for seed in (0, 1):
+            values = {"AUC-ROC": 0.9, "AUC-PR": 0.5 + seed / 10}
+            one = record(seed, **values)
+            file.add(
+                type(one)(
+                    **{
+                        **vars(one),
+                        "method": "quick",
+                        "settings": {"n_labelled": 5},
+                        "parameters": {"method": "DevNet", "n_epochs": 2},
+                    }
+                )
+            )
+    return path
+
+
+def test_the_whole_journey(devnet, folder):
+    done = devnet("run", "quick", "--runs", "1", "--workers", "2")
+    assert done.exit_code == 0, done.output
+    assert "2/2  " in done.stderr
+    assert "2 of 2 runs are in" in done.stdout
+    assert "devnet experiment table quick" in done.stdout
+    assert "2 of     4 runs done" in devnet("list").stdout
+    assert "AUC-PR" in devnet("table", "quick").stdout
+    page = folder / "report.html"
+    assert str(page) in devnet("report").stdout.replace("\n", "")
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_every_format_shows_the_same(devnet, folder):
+    add_results(folder)
+    assert "0.550 ± 0.071" in devnet("table", "quick").stdout
+    assert "| thyroid | 0.550 ± 0.071 |" in devnet("table", "quick", "--format", "markdown").stdout
+    lines = list(csv.reader(io.StringIO(devnet("table", "quick", "--format", "csv").stdout)))
+    assert ["AUC-PR", "thyroid", "0.550 ± 0.071"] in lines
+    made = json.loads(devnet("table", "quick", "--format", "json").stdout)
+    assert made[1]["rows"][0] == {"Data": "thyroid", "quick": "0.550 ± 0.071"}
+
+
+def test_a_narrow_terminal_shows_means_alone(devnet, folder, monkeypatch):
+    add_results(folder)
+    monkeypatch.setenv("COLUMNS", "20")
+    shown = devnet("table", "quick").stdout
+    assert "0.550" in shown
+    assert "±" not in shown
+    assert "Wider terminals" in " ".join(shown.split())
+
+
+def test_failed_runs_end_with_a_sentence_and_exit_code_1(devnet, folder):
+    (folder / "campaign.npz").unlink()
+    done = devnet("run", "quick", "--datasets", "campaign", "--runs", "1", "--workers", "1")
+    assert done.exit_code == 1
+    assert "failed: quick on campaign, seed 0" in done.stderr
+    assert "no copy of campaign" in done.stderr
+    assert "Error: 1 runs failed; the same command tries them again." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["run", "quik"], "unknown experiment 'quik'; known are quick. Did you mean 'quick'?"),
+        (["run", "quick", "--datasets", "thyriod"], "Did you mean 'thyroid'?"),
+        (["run", "quick", "--methods", "quickly"], "Did you mean 'quick'?"),
+        (
+            ["run", "quick", "--results", "{folder}/quick.toml"],
+            "quick.toml is a file; name the folder",
+        ),
+        (["run", "quick", "--datasets", ","], "names nothing"),
+        (["verify", "--against", "{folder}/results"], "cannot be compared with itself"),
+        (["table", "quick"], "no finished runs in"),
+        (["report"], "no results in"),
+        (["report", "--output", "{folder}/no/such/page.html"], "no results in"),
+    ],
+)
+def test_wrong_requests_get_a_sentence(devnet, folder, arguments, sentence):
+    (folder / "results").mkdir()
+    done = devnet(*(argument.format(folder=folder) for argument in arguments))
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.output
+
+
+def test_spoilt_and_foreign_results_get_a_sentence_and_stay(devnet, folder):
+    path = add_results(folder)
+    content = path.read_text()
+    path.write_text("spoilt\n" + content)
+    assert "line 1 of" in devnet("table", "quick").stderr
+    path.write_text(content.replace('"devnet": "', '"devnet": "0.0.'))
+    done = devnet("run", "quick")
+    assert done.exit_code == 2
+    assert "holds runs of devnet 0.0." in done.stderr
+    assert len(path.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        ("nowhere", "nowhere does not exist; create it"),
+        ("quick.toml", "quick.toml is a file, so page.html cannot be saved in it"),
+    ],
+)
+def test_a_page_that_cannot_be_written_gets_a_sentence(devnet, folder, place, sentence):
+    add_results(folder)
+    done = devnet("report", "--output", str(folder / place / "page.html"))
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+
+
+def test_results_made_again_are_compared(devnet, folder):
+    path = add_results(folder)
+    again = folder / "again"
+    again.mkdir()
+    (again / "quick.jsonl").write_text(path.read_text())
+    done = devnet("verify", "--against", str(again))
+    assert done.exit_code == 0
+    assert "2 of 2 runs are equal to the last bit, 0 are missing" in done.stdout
+    (again / "quick.jsonl").write_text(path.read_text().replace('"AUC-ROC": 0.9', '"AUC-ROC": 0.1'))
+    done = devnet("verify", "--against", str(again))
+    assert done.exit_code == 1
+    assert "AUC-ROC of quick on thyroid (n_labelled=5): 0.9000, was 0.1000" in done.stdout

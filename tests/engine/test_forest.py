@@ -1,0 +1,181 @@
+"""Trees as arrays walk like scikit-learn's, in any batch; edited ones are never walked."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import ExtraTreesRegressor
+
+from devnet import ModelFileError
+from devnet.engine.forest import DTYPES, Forest, Tree, read_tree
+
+
+def fitted(seed, n=400, d=5, n_trees=7):
+    generator = np.random.default_rng(seed)
+    rows = generator.normal(size=(n, d)).astype(np.float32)
+    target = np.sin(rows[:, 0]) + rows[:, 1] * rows[:, 2]
+    model = ExtraTreesRegressor(n_trees, random_state=seed).fit(rows, target)
+    trees = [read_tree(one.tree_, one.tree_.value[:, 0, 0]) for one in model.estimators_]
+    return rows, model, Forest.of(trees, d)
+
+
+def walked(tree, row):
+    """The value of the leaf that a row ends in, node by node."""
+    node = 0
+    while tree.left[node] >= 0:
+        is_left = np.float64(row[tree.column[node]]) <= tree.threshold[node]
+        node = (tree.left if is_left else tree.right)[node]
+    return tree.value[node]
+
+
+def test_the_sum_is_that_of_scikit_learn_s_trees(seed):
+    rows, model, forest = fitted(seed)
+    expected = np.sum([tree.predict(rows) for tree in model.estimators_], axis=0)
+    np.testing.assert_allclose(forest.sum_values(rows), expected, rtol=1e-12)
+
+
+def test_the_walk_is_the_plain_one_also_at_the_thresholds(seed):
+    rows, _, forest = fitted(seed)
+    at = np.concatenate([tree.threshold[tree.left >= 0] for tree in forest.trees()])
+    close = at[:300].astype(np.float32).reshape(-1, 5)
+    for part in (rows[:20], close, np.nextafter(close, np.float32(np.inf))):
+        expected = [sum(walked(tree, row) for tree in forest.trees()) for row in part]
+        np.testing.assert_array_equal(forest.sum_values(part), expected)
+
+
+def test_a_row_has_the_same_sum_alone_and_in_any_order(seed):
+    rows, _, forest = fitted(seed)
+    together = forest.sum_values(rows)
+    order = np.random.default_rng(seed).permutation(len(rows))
+    np.testing.assert_array_equal(forest.sum_values(rows[order]), together[order])
+    alone = np.concatenate([forest.sum_values(rows[[i]]) for i in range(50)])
+    np.testing.assert_array_equal(alone, together[:50])
+
+
+def test_each_value_is_that_of_one_tree(seed):
+    rows, model, forest = fitted(seed)
+    expected = [tree.predict(rows) for tree in model.estimators_]
+    np.testing.assert_allclose(forest.each_value(rows), expected, rtol=1e-12)
+    np.testing.assert_allclose(forest.each_value(rows).sum(axis=0), forest.sum_values(rows))
+
+
+def moved(tree, row):
+    """What each column adds on the way of a row, node by node."""
+    node, parts = 0, np.zeros(len(row))
+    while tree.left[node] >= 0:
+        column = tree.column[node]
+        child = (tree.left if row[column] <= tree.threshold[node] else tree.right)[node]
+        parts[column] += tree.value[child] - tree.value[node]
+        node = child
+    return parts
+
+
+def test_contributions_are_those_of_the_plain_walk_and_add_up(seed):
+    rows, _, forest = fitted(seed)
+    parts = forest.contributions(rows)
+    expected = [sum(moved(tree, row) for tree in forest.trees()) for row in rows[:30]]
+    np.testing.assert_allclose(parts[:30], expected, atol=1e-12)
+    roots = sum(tree.value[0] for tree in forest.trees())
+    np.testing.assert_allclose(parts.sum(axis=1), forest.sum_values(rows) - roots, atol=1e-12)
+
+
+def test_contributions_by_hand():
+    forest = Forest.from_tensors(small(), n_trees=2, n_columns=2)
+    rows = np.array([[9, 0.5], [9, 0.6]], np.float32)
+    np.testing.assert_array_equal(forest.each_value(rows), [[3, 4], [10, 10]])
+    np.testing.assert_array_equal(forest.contributions(rows), [[0, 3], [0, 4]])
+
+
+def test_a_forest_of_leaves_credits_no_column():
+    leaf = Tree(*map(np.array, ([-1], [-1], [0], [0.0], [10.0])))
+    rows = np.zeros((3, 2), np.float32)
+    np.testing.assert_array_equal(Forest.of([leaf, leaf], 2).contributions(rows), 0)
+
+
+def test_depths_are_scikit_learn_s(seed):
+    _, model, forest = fitted(seed)
+    for tree, other in zip(forest.trees(), model.estimators_, strict=True):
+        np.testing.assert_array_equal(tree.depth() + 1, other.tree_.compute_node_depths())
+
+
+def test_tensors_and_back_are_bit_equal(seed):
+    rows, _, forest = fitted(seed)
+    again = Forest.from_tensors(forest.to_tensors(), n_trees=7, n_columns=5)
+    assert len(again) == len(forest) == 7
+    np.testing.assert_array_equal(again.sum_values(rows), forest.sum_values(rows))
+
+
+def small():
+    """A tree of one cut and a tree that is a leaf, as tensors."""
+    cut = Tree(*map(np.array, ([1, -1, -1], [2, -1, -1], [1, 0, 0], [0.5, 0, 0], [0, 3.0, 4.0])))
+    leaf = Tree(*map(np.array, ([-1], [-1], [0], [0.0], [10.0])))
+    return Forest.of([cut, leaf], 2).to_tensors()
+
+
+def test_a_forest_by_hand():
+    forest = Forest.from_tensors(small(), n_trees=2, n_columns=2)
+    rows = np.array([[9, 0.5], [9, 0.6]], np.float32)
+    np.testing.assert_array_equal(forest.sum_values(rows), [13.0, 14.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "words"),
+    [
+        ("left", [0, -1, -1, -1], "behind its parent"),  # would never end
+        ("left", [3, -1, -1, -1], "in the same tree"),
+        ("left", [-2, -1, -1, -1], "behind its parent"),
+        ("left", [2**31 - 1, -1, -1, -1], "behind its parent"),
+        ("right", [2, -1, -1, 0], "one child"),
+        ("right", [-1, -1, -1, -1], "one child"),
+        ("column", [2, 0, 0, 0], "not among the 2"),
+        ("column", [-1, 0, 0, 0], "not among the 2"),
+        ("threshold", [np.nan, 0, 0, 0], "not finite"),
+        ("value", [0, np.inf, 0, 0], "not finite"),
+        ("start", [0, 4], "start one after the other"),
+        ("start", [1, 3], "start one after the other"),
+        ("start", [0, 0], "start one after the other"),
+        ("start", [3, 0], "start one after the other"),
+        ("start", [0], "'tree_start', int64 of shape"),
+        ("left", [1, -1, -1], "'tree_right'"),
+    ],
+)
+def test_edited_trees_get_a_sentence(name, values, words):
+    tensors = small()
+    kind = DTYPES.get(name, "int64")
+    with pytest.raises(ModelFileError, match=words):
+        Forest.from_tensors(
+            tensors | {f"tree_{name}": np.array(values, kind)}, n_trees=2, n_columns=2
+        )
+
+
+@pytest.mark.parametrize("name", [*DTYPES, "start"])
+def test_missing_arrays_and_other_types_get_a_sentence(name):
+    tensors = small()
+    array = tensors.pop(f"tree_{name}")
+    with pytest.raises(ModelFileError, match="should hold a tensor 'tree_"):
+        Forest.from_tensors(tensors, n_trees=2, n_columns=2)
+    tensors[f"tree_{name}"] = array.astype(np.float32)
+    with pytest.raises(ModelFileError, match=f"'tree_{name}'"):
+        Forest.from_tensors(tensors, n_trees=2, n_columns=2)
+
+
+@given(data=st.data())
+def test_whatever_is_edited_the_walk_ends(data):
+    rows, _, forest = fitted(0, n=40, n_trees=3)
+    tensors = {name: array.copy() for name, array in forest.to_tensors().items()}
+    for _ in range(data.draw(st.integers(1, 4))):
+        array = tensors[data.draw(st.sampled_from(sorted(tensors)))]
+        place = data.draw(st.integers(0, len(array) - 1))
+        if array.dtype.kind == "f":
+            array[place] = data.draw(st.floats())
+        else:
+            array[place] = data.draw(st.integers(-3, 90) | st.integers(-(2**31), 2**31 - 1))
+    try:
+        changed = Forest.from_tensors(tensors, n_trees=3, n_columns=5)
+    except ModelFileError as error:
+        assert str(error)
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            assert changed.sum_values(rows).shape == (40,)
+            assert changed.each_value(rows).shape == (3, 40)
+            assert changed.contributions(rows).shape == (40, 5)

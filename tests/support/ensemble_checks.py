@@ -1,0 +1,60 @@
+"""What the tests of DeviationEnsemble share."""
+
+from functools import cache
+
+import numpy as np
+import scipy.sparse as sp
+from support.competitor_checks import (
+    wide_task,
+)
+from support.tasks import make_task
+
+from devnet import DeviationEnsemble
+
+
+def quick(**parameters):
+    return DeviationEnsemble(**{"n_networks": 2, "n_trees": 6, "random_state": 0, **parameters})
+
+
+@cache
+def fitted(kind="table"):
+    """A model and its rows and labels, for tests that change neither."""
+    rows, y = make_task(0)[:2] if kind == "table" else wide_task(0)
+    return quick().fit(rows, y), rows, y
+
+
+def everything(model, rows):
+    """All that a model says about rows."""
+    contributions = model.contributions(rows)
+    if sp.issparse(contributions):
+        contributions = contributions.toarray()
+    return [
+        model.anomaly_score(rows),
+        model.p_value(rows),
+        model.predict(rows),
+        contributions,
+        model.column_importance_,
+        model.learners_.baseline,
+        np.array(model.hidden_anomaly_share_),
+        np.array(model.expected_quality())[1:],  # the value itself is nan for a single label
+        np.array(model.threshold_),
+        *model.out_of_bag_,
+    ]
+
+
+def check_same(model, other, rows):
+    for one, same in zip(everything(model, rows), everything(other, rows), strict=True):
+        np.testing.assert_array_equal(one, same)
+
+
+def check_whole(model, rows):
+    """Whatever the data were, all numbers are there and fit together."""
+    scores, p_values, *rest = everything(model, rows)
+    assert all(np.isfinite(part).all() for part in (scores, p_values, *rest))
+    assert ((p_values > 0) & (p_values <= 1)).all()
+    order = np.argsort(scores, kind="stable")
+    assert (np.diff(p_values[order]) <= 0).all()
+    baseline = model.anomaly_score(model.learners_.baseline[None])
+    parts = np.asarray(model.contributions(rows).sum(axis=1)).ravel()
+    size = max(1, abs(scores).max())
+    np.testing.assert_allclose(parts / size, (scores - baseline) / size, atol=1e-5)

@@ -1,0 +1,97 @@
+"""Outputs that would replace the table that they are made from, or become part of it."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from devnet.cli.main import main
+from devnet.tables.overwriting import refuse_overwriting
+from devnet.tables.sources.opening import open_table
+from devnet.tables.table_error import TableError
+
+TEXT = "a,fraud\n1,1\n2,0\n3,0\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    for name in ("q.csv", "in/a.csv", "in/b.csv"):
+        (tmp_path / name).write_text(TEXT)
+    for name in ("in/a.parquet", "in/b.parquet"):
+        pq.write_table(pa.table({"a": [1]}), tmp_path / name)
+    (tmp_path / "link.csv").symlink_to("q.csv")
+    return tmp_path
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+@pytest.mark.parametrize(
+    ("table", "target", "sentence"),
+    [
+        ("q.csv", "q.csv", "is the table itself"),
+        ("q.csv", "in/../q.csv", "is the table itself"),
+        ("q.csv", "link.csv", "is the table itself"),
+        ("link.csv", "q.csv", "is the table itself"),
+        ("in/*.csv", "in/a.csv", r"in/a.csv is a file of the table in/\*.csv"),
+        ("in", "in/b.parquet", "is a file of the table in"),
+        ("in", "in/x.parquet", "would be part of the table in"),
+        ("in/*.csv", "in/x.csv", "would be part of the table"),
+        ("**/*.csv", "in/x.csv", "would be part of the table"),
+        ("in/[ab].csv", "in/a.csv", "is a file of the table"),
+    ],
+)
+def test_a_table_is_not_replaced_or_added_to(folder, table, target, sentence, is_open):
+    given = open_table(table) if is_open else table
+    with pytest.raises(TableError, match=sentence):
+        refuse_overwriting(given, folder / "else.csv", target)
+    with pytest.raises(TableError, match=sentence):
+        refuse_overwriting(given, folder / target)
+
+
+@pytest.mark.parametrize(
+    ("table", "target"),
+    [
+        ("q.csv", "r.csv"),
+        ("q.csv", None),
+        ("in", "in/scores.csv"),
+        ("in", "in/_x.parquet"),
+        ("in", "x.parquet"),
+        ("in/*.csv", "in/x.parquet"),
+        ("in/*.csv", "x.csv"),
+        ("in/[ab].csv", "in/c.csv"),
+        ({"a": [1]}, "q.csv"),
+    ],
+)
+def test_other_files_may_be_written(folder, table, target):
+    refuse_overwriting(table, target)
+    refuse_overwriting(open_table(table), target)
+
+
+def test_sources_know_their_files(folder):
+    assert [path.name for path in open_table("in/*.csv").paths] == ["a.csv", "b.csv"]
+    assert [path.name for path in open_table("in").paths] == ["a.parquet", "b.parquet"]
+    assert open_table({"a": [1]}).paths == ()
+
+
+def test_two_outputs_have_two_names(folder):
+    with pytest.raises(TableError, match=r"two outputs are the same file in/../same\.x"):
+        refuse_overwriting("q.csv", "same.x", "in/../same.x")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit", "q.csv", "-o", "q.csv"],
+        ["fit", "q.csv", "-o", "m.devnet", "--report", "q.csv"],
+        ["fit", "q.csv", "-o", "same.x", "--report", "same.x"],
+        ["compare", "q.csv", "--report", "q.csv"],
+    ],
+)
+def test_verbs_leave_the_table_as_it_was(folder, words):
+    before = sorted(path.name for path in folder.iterdir())
+    done = CliRunner().invoke(main, [*words, "--label", "fraud"])
+    assert done.exit_code == 2
+    assert "is the table itself" in done.stderr or "same file" in done.stderr
+    assert (folder / "q.csv").read_text() == TEXT
+    assert sorted(path.name for path in folder.iterdir()) == before
