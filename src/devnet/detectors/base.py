@@ -52,7 +52,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         -------
         self : the fitted detector
         """
-        return self._fit(X, y, sample_weight, go_on=getattr(self, "warm_start", False))
+        return self._fit(X, y, sample_weight, resume=getattr(self, "warm_start", False))
 
     def anomaly_score(self, X: Any) -> np.ndarray:
         """Score each row; higher is more anomalous, and a row's score depends on it alone.
@@ -157,10 +157,12 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, *, go_on: bool, classes: Any = None) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, *, resume: bool, classes: Any = None
+    ) -> Self:
         before = _fitted_attributes(self)
         try:
-            return self._fit_or_raise(X, y, sample_weight, go_on=go_on, classes=classes)
+            return self._fit_or_raise(X, y, sample_weight, resume=resume, classes=classes)
         except BaseException:  # a fit that fails leaves the detector as it was
             for name in _fitted_attributes(self):
                 delattr(self, name)
@@ -168,12 +170,12 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             raise
 
     def _fit_or_raise(
-        self, X: Any, y: Any, sample_weight: Any, *, go_on: bool, classes: Any
+        self, X: Any, y: Any, sample_weight: Any, *, resume: bool, classes: Any
     ) -> Self:
         check_parameters(self, self._constraints)
-        go_on = go_on and self.__sklearn_is_fitted__()
+        resume = resume and self.__sklearn_is_fitted__()
         self._refuse_no_labels(y)
-        rows = self._rows(X, reset=not go_on)
+        rows = self._rows(X, reset=not resume)
         rows.check_finite()
         if hasattr(y, "__len__") and len(y) not in (0, rows.shape[0]):
             raise ValueError(
@@ -181,13 +183,13 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
                 "samples. Give one label per row."
             )
         known = None if classes is None else order_classes(classes, self.pos_label)
-        if go_on:
+        if resume:
             known = self.classes_
         labels = self.read_y(y, rows.shape[0], classes=known)
         if sample_weight is not None:
             sample_weight = read_weights(sample_weight, labels.is_anomaly)
         self.classes_ = labels.classes
-        self._learn(rows, labels.is_anomaly, sample_weight, go_on=go_on)
+        self._learn(rows, labels.is_anomaly, sample_weight, resume=resume)
         self.threshold_ = self._threshold(rows, labels.is_anomaly)
         return self
 
@@ -233,9 +235,9 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         is_anomaly: np.ndarray,
         sample_weight: np.ndarray | None,
         *,
-        go_on: bool,
+        resume: bool,
     ) -> None:
-        """Learn from rows; with `go_on` from the present state on."""
+        """Learn from rows; with `resume` from the present state on."""
 
     @abstractmethod
     def _score(self, rows: Rows) -> np.ndarray:

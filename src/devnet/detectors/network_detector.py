@@ -100,7 +100,7 @@ class NetworkDetector(FewLabelDetector):
         -------
         self : the detector
         """
-        return self._fit(X, y, sample_weight, go_on=True, classes=classes)
+        return self._fit(X, y, sample_weight, resume=True, classes=classes)
 
     @abstractmethod
     def _has_output_unit(self) -> bool:
@@ -121,10 +121,10 @@ class NetworkDetector(FewLabelDetector):
         """Outputs (m, b, k) -> scores (m, b)."""
 
     def _learn(
-        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool
+        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
         generators = member_generators(self.random_state, self.n_members)
-        if go_on:
+        if resume:
             self._refuse_changed_parameters("train on")
             network = self.network_
         else:
@@ -134,7 +134,7 @@ class NetworkDetector(FewLabelDetector):
         sparse = network.first_kernel is not None
         network.start_training(rows.columns() if sparse else None, generators)
         halves = find_halves(is_anomaly, sample_weight)
-        if not go_on:
+        if not resume:
             self._before_training(network, rows, halves, place)
         n_batches = self._steps_of_an_epoch(rows.shape[0])
         n_steps = self.n_epochs * n_batches
@@ -153,7 +153,7 @@ class NetworkDetector(FewLabelDetector):
             training = self._train(network, batches, objective, n_batches)
         network.end_training()
         self.network_ = network.copy(self._place("cpu"))
-        self._record(training, go_on=go_on)
+        self._record(training, resume=resume)
         self._after_training(rows, halves, generators)
 
     def _steps_of_an_epoch(self, n_rows: int) -> int:
@@ -228,8 +228,8 @@ class NetworkDetector(FewLabelDetector):
                 bar.close()
             context.call_on_fit_task_end(estimator=self)
 
-    def _record(self, training: Training, *, go_on: bool) -> None:
-        earlier = self.history_ if go_on else []
+    def _record(self, training: Training, *, resume: bool) -> None:
+        earlier = self.history_ if resume else []
         done = len(earlier)
         self.history_ = earlier + [
             {

@@ -72,7 +72,7 @@ class ForestDetector(FewLabelDetector):
         """Sum of the trees' values -> scores, both (b,)."""
 
     def _learn(
-        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool
+        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
         generator = as_generator(self.random_state)
         self.projection_ = None

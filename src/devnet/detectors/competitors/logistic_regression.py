@@ -99,7 +99,7 @@ class BalancedLogistic(FewLabelDetector):
         self.random_state = random_state
 
     def _learn(
-        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool
+        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression

@@ -152,7 +152,7 @@ class DeviationEnsemble(FewLabelDetector):
             As for `fit`, with all labels that there are now.
         """
         check_is_fitted(self)
-        return self._fit(X, y, sample_weight, go_on=True)
+        return self._fit(X, y, sample_weight, resume=True)
 
     def p_value(self, X: Any) -> np.ndarray:
         """Probability that an unlabelled row scores as high as each row of X.
@@ -201,14 +201,14 @@ class DeviationEnsemble(FewLabelDetector):
         return expect_quality(scores, share, np.random.default_rng(0))  # draws for the interval
 
     def _learn(
-        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, go_on: bool
+        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
         generator = as_generator(self.random_state)
-        kind = type(self.learners_) if go_on else _kind(rows)
+        kind = type(self.learners_) if resume else _kind(rows)
         labelled, unlabelled, _ = find_halves(is_anomaly, sample_weight)
         size = kind.n_pool_rows(rows.shape[1])
         labelled = choose_rows(labelled, size, generator)
-        if go_on:
+        if resume:
             self._refuse_changes(rows.shape[0])
         else:
             self.n_rows_, self.pool_ = rows.shape[0], choose_rows(unlabelled, size, generator)
@@ -222,13 +222,13 @@ class DeviationEnsemble(FewLabelDetector):
             labelled,
             find_places(labelled, self.pool_),
         )
-        self._check_pool(pool, go_on=go_on)
+        self._check_pool(pool, resume=resume)
         settings = self._settings()
-        glance = settings._replace(n_trees=-(-self.n_trees // 4)) if go_on else settings
+        glance = settings._replace(n_trees=-(-self.n_trees // 4)) if resume else settings
         screening = screen(pool, lambda: kind.look(pool, glance, generator))
         self.hidden_anomaly_share_, self.posterior_ = screening
         pool = pool._replace(weight=pool.weight * (1 - self.posterior_))
-        earlier = self.learners_ if go_on else None
+        earlier = self.learners_ if resume else None
         self.learners_, votes = kind.learn(pool, settings, generator, earlier)
         self.combination_ = combine(votes, pool.weight)
         of_halves = [self.combination_(scores) for scores in zip(*votes, strict=True)]
@@ -291,9 +291,9 @@ class DeviationEnsemble(FewLabelDetector):
                 f"{self.learners_.n_networks}, which refit goes on with; change it back."
             )
 
-    def _check_pool(self, pool: Pool, *, go_on: bool) -> None:
+    def _check_pool(self, pool: Pool, *, resume: bool) -> None:
         found = checksum(pool.rows)
-        if go_on and found != self.pool_checksum_:
+        if resume and found != self.pool_checksum_:
             raise ValueError(
                 "X holds other rows than the ensemble was fitted on, or in another order; refit "
                 "takes the same rows with further labels. Fit anew on other rows."
