@@ -8,7 +8,8 @@ import pytest
 
 from devnet.core.read_ahead import map_ahead
 from devnet.datasets.payments import make_payments
-from devnet.tables import TableModel, source
+from devnet.tables import TableModel
+from devnet.tables.sources import source
 from devnet.tables.sources.memory import memory_source
 from devnet.tables.sources.opening import open_table
 
