@@ -2,15 +2,15 @@
 PYTHON ?= python3
 BIN = .venv/bin
 SOURCES = src tests benchmarks
-# Of this very code: what an earlier commit left there must not be gone on with.
+# One folder per commit: results of older code must not be resumed.
 REPRODUCED = experiments/reproduced/$(shell git rev-parse --short HEAD 2>/dev/null || echo here)
 EXPERIMENTS = $(sort $(basename $(notdir $(wildcard experiments/*.toml))))
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: help demo test check browser bench reproduce clean
+.PHONY: help demo test check browser picture bench reproduce clean
 
-help:  ## say what can be made
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 11
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -24,20 +24,25 @@ demo: .venv/installed  ## set up and go the whole way on made-up payments: fit, 
 test: .venv/installed  ## set up and run all tests
 	$(BIN)/python -m pytest -q
 
-check: .venv/installed  ## format, lint, types and fast tests
+check: .venv/installed  ## check format, lint and types, and run the fast tests
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -m "not slow"
 
-browser:  ## install the browser that the reports are tested in (Debian, as root)
+browser:  ## install the browser that reports are tested in (Debian, as root)
 	@command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; }
 
-bench: .venv/installed  ## measure speed against named rivals in one run
+picture: demo browser  ## take the README's picture of the report
+	chromium --headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run \
+	    --hide-scrollbars --user-data-dir=$$(mktemp -d) --window-size=1200,1305 \
+	    --screenshot=docs/pictures/report.png $(CURDIR)/devnet-demo/report.html
+
+bench: .venv/installed  ## measure speed against named rivals in the same run
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/tables.py
 
-reproduce: .venv/installed  ## run all experiments anew and compare them with the committed results (three hours)
+reproduce: .venv/installed  ## run all experiments again and compare with the committed results (three hours)
 	for name in $(EXPERIMENTS); do \
 	    $(BIN)/devnet experiment run $$name --results $(REPRODUCED) || exit 1; done
 	$(BIN)/devnet experiment verify --results $(REPRODUCED) --against experiments/results

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 import subprocess
 import sys
@@ -10,33 +11,56 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from safetensors import safe_open
 
 from devnet.cli.main import main
 from devnet.experiments.plan import read_experiments
 from devnet.experiments.results import read_results
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+GUIDES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+DOCUMENTS = [*GUIDES, "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+TEXTS = {name: (ROOT / name).read_text() for name in DOCUMENTS}
+README = TEXTS["README.md"]
+PROGRAMS = [
+    pytest.param(program, expected, id=f"{name}-{i}")
+    for name in DOCUMENTS
+    for i, (program, expected) in enumerate(
+        re.findall(r"```python\n(.*?)```\n\n(?:```text\n(.*?)```)?", TEXTS[name], re.S)
+    )
+]
 
 
-README = (ROOT / "README.md").read_text()
-PROGRAMS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.S)
-
-
-@pytest.mark.parametrize("place", range(len(PROGRAMS)))
-def test_the_readme_s_programs_print_what_the_readme_says(place):
-    program, expected = PROGRAMS[place]
+@pytest.mark.parametrize(("program", "expected"), PROGRAMS)
+def test_programs_print_what_the_documents_say(program, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
         exec(program, {})
     assert shown.getvalue() == expected
 
 
-def test_the_readme_s_table_is_that_of_the_committed_results():
+def test_programs_are_found():
+    shown = [program.values[1] for program in PROGRAMS if program.values[1]]
+    assert len(shown) >= 4
+    assert len(PROGRAMS) == sum(text.count("```python\n") for text in TEXTS.values())
+
+
+def test_the_readme_fits_on_a_few_screens():
+    assert len(README.splitlines()) <= 150
+
+
+def test_the_index_lists_every_guide():
+    for name in GUIDES[1:]:
+        assert name == "docs/README.md" or f"]({Path(name).name})" in TEXTS["docs/README.md"]
+        assert name == "docs/README.md" or f"]({name})" in README
+
+
+def test_table_1_is_that_of_the_committed_results():
     arguments = ["experiment", "table", "effectiveness", "--format", "markdown"]
     folder = ["--folder", str(ROOT / "experiments")]
     done = CliRunner().invoke(main, [*arguments, *folder], catch_exceptions=False)
-    assert done.output.strip() in (ROOT / "README.md").read_text()
+    assert done.output.strip() in TEXTS["docs/results.md"]
 
 
 def test_the_committed_page_is_that_of_the_committed_results(tmp_path):
@@ -57,20 +81,20 @@ def mean_auc_pr(name, method, **settings):
 
 
 @pytest.mark.parametrize("method", ["deviation ensemble", "PU trees", "DevNet"])
-def test_the_readme_s_summary_is_that_of_the_committed_results(method):
+def test_the_summary_is_that_of_the_committed_results(method):
     means = (
         mean_auc_pr("effectiveness", method),
         mean_auc_pr("data_efficiency", method, n_labelled=5),
         mean_auc_pr("contamination", method, contamination=0.2),
     )
     row = " | ".join([method, *(f"{mean:.3f}" for mean in means)])
-    assert f"| {row} |" in (ROOT / "README.md").read_text()
+    assert f"| {row} |" in TEXTS["docs/results.md"]
+    assert f"{method} {means[0]:.3f}" in README
 
 
-def test_every_experiment_is_in_the_readme_and_whole():
-    text = (ROOT / "README.md").read_text()
+def test_every_experiment_is_documented_and_whole():
     for experiment in read_experiments(ROOT / "experiments"):
-        assert f"| {experiment.name} |" in text
+        assert f"| {experiment.name} |" in TEXTS["docs/results.md"]
         records = read_results(ROOT / "experiments" / "results" / f"{experiment.name}.jsonl")
         done = {record.run.key for record in records if not record.error}
         assert done == {run.key for run in experiment.plan()}
@@ -86,14 +110,19 @@ def commands(group, path=()):
 
 
 def test_every_verb_is_documented_and_has_help():
-    text = (ROOT / "README.md").read_text()
+    guides = "\n".join(TEXTS[name] for name in GUIDES)
     for path, command in commands(main):
         assert command.help
-        assert f"devnet {' '.join(path)}" in text
+        assert f"devnet {' '.join(path)}" in guides
 
 
-def test_the_readme_lists_the_options_of_every_verb_on_tables():
-    rows = dict(re.findall(r"^\| `devnet (\w+)[^`]*` \|(.*)$", README, re.M))
+def test_the_readme_lists_every_verb():
+    listed = re.findall(r"^\| `devnet (\w+)[^`]*` \|", README, re.M)
+    assert sorted(listed) == sorted({path[0] for path, _ in commands(main)})
+
+
+def test_the_options_of_every_verb_on_tables_are_listed():
+    rows = dict(re.findall(r"^\| `devnet (\w+)[^`]*` \|(.*)$", TEXTS["docs/tables.md"], re.M))
     verbs = dict(commands(main))
     assert {(verb,) for verb in rows} <= set(verbs)
     for path, command in verbs.items():
@@ -104,19 +133,68 @@ def test_the_readme_lists_the_options_of_every_verb_on_tables():
         assert named | {"--json"} == {option for option in options if option.startswith("--")}
 
 
+def test_every_field_and_tensor_of_a_model_file_is_documented():
+    named = set(re.findall(r"`(\w+)`", TEXTS["docs/model_file.md"]))
+    for path in sorted((ROOT / "tests" / "golden" / "0.1.0").glob("*.devnet")):
+        with safe_open(path, framework="np") as file:
+            header = json.loads(file.metadata()["devnet"])
+            tensors = set(file.keys())
+        table = header.get("table", {})
+        encoder = table.get("encoder", {})
+        columns = [field for column in encoder.get("columns", []) for field in column]
+        assert {*header, *table, *encoder, *columns, *tensors} <= named
+        assert {*table.get("options", {})} <= named
+
+
 def test_every_make_target_in_the_documents_exists():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
-    for document in DOCUMENTS:
-        named = re.findall(r"(?:`|^)make\s([a-z]+)", (ROOT / document).read_text(), re.M)
+    for text in TEXTS.values():
+        named = re.findall(r"(?:`|^)make\s([a-z]+)", text, re.M)
         assert set(named) <= targets
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_file_named_in_the_documents_exists(document):
-    text = (ROOT / document).read_text()
-    for name in re.findall(r"`((?:[a-z_]+/)*[A-Za-z_]+\.(?:py|md|txt|toml))`", text):
-        places = [ROOT / name, ROOT / "src" / "devnet" / name, ROOT / "tests" / name]
-        assert any(place.exists() for place in places), name
+    folders = [ROOT, ROOT / "src" / "devnet", ROOT / "tests", (ROOT / document).parent]
+    for name in re.findall(
+        r"`((?:[\w.]+/)*[A-Za-z_]\w*\.(?:py|md|txt|toml|html))`", TEXTS[document]
+    ):
+        assert any((folder / name).exists() for folder in folders), name
+
+
+def test_the_five_journeys_go_through_files_that_exist_in_at_most_ten_stations():
+    text = TEXTS["ARCHITECTURE.md"]
+    journeys = re.findall(r"^\*\*.+:\*\* `devnet.+`\n\n```\n([^`]+)```", text, re.M)
+    assert len(journeys) == 5
+    for journey in journeys:
+        stations = [line.split(maxsplit=1)[0] for line in journey.splitlines()]
+        assert len(stations) <= 10
+        assert len(set(stations)) == len(stations)
+        for station in stations:
+            assert (ROOT / "src" / "devnet" / station).is_file(), station
+
+
+def anchors(text):
+    """The anchors that GitHub gives to the headings of a Markdown text."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_link_in_the_documents_leads_somewhere(document):
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", TEXTS[document], flags=re.S)
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if link.startswith("https://"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (ROOT / document).parent / path if path else ROOT / document
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target.read_text()), link
+
+
+def test_the_readme_s_picture_is_small():
+    (picture,) = re.findall(r"!\[.+\]\((.+)\)", README)
+    assert (ROOT / picture).stat().st_size < 300_000
 
 
 def test_the_readme_s_first_screen_is_the_demo(tmp_path):
