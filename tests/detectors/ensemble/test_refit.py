@@ -52,7 +52,7 @@ def test_labels_of_the_whole_pool_are_refused(kind):
     model = quick().fit(rows, y, sample_weight=weight)
     all_but_one = np.ones(len(y))
     all_but_one[-1] = 0
-    with pytest.raises(ValueError, match="are labelled now or have weight zero; fit anew"):
+    with pytest.raises(ValueError, match="are labelled now or have weight zero; call fit"):
         model.refit(rows, all_but_one)
     all_but_one[-2] = 0
     check_whole(model.refit(rows, all_but_one), rows)

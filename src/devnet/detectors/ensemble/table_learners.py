@@ -67,7 +67,7 @@ class TableLearners(Learners):
             bags = draw_bags(BAG_ROWS, pool, generators)
         else:
             encoding, network = earlier.networks.encoding, earlier.networks.network
-            bags = extend_bags(earlier.networks.bags, pool.labelled, pool.places, generators)
+            bags = extend_bags(earlier.networks.bags, pool.labelled, pool.positions, generators)
         networks, network_votes = train_networks(
             pool, encoding, bags, margin=settings.margin, generators=generators, earlier=network
         )
