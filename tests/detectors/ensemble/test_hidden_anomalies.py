@@ -129,4 +129,4 @@ def test_too_few_labels_turn_screening_off_and_the_log_says_so(k, seed, caplog):
         share, posterior = screen(pool, look)
     assert share == HiddenShare(0.0, 0.0, 1.0)
     assert not posterior.any()
-    assert f"here are {k}" in caplog.text
+    assert f"there are {k}" in caplog.text
