@@ -1,4 +1,4 @@
-"""A saved model comes back to the bit; a damaged one gets a sentence and nothing else."""
+"""A saved model comes back bit for bit; a damaged file raises a clear error and nothing else."""
 
 import json
 import struct
@@ -319,8 +319,8 @@ def test_mutated_files_load_whole_or_get_a_sentence(tmp_path_factory, data):
     elif kind == "delete":
         del mutated[start : start + data.draw(st.integers(1, 9))]
     else:  # a digit, quote or bracket of the JSON header
-        place = data.draw(st.integers(8, 1000))
-        mutated[place] = data.draw(st.sampled_from(b'0129-.eE"[]{},:ntf\\'))
+        position = data.draw(st.integers(8, 1000))
+        mutated[position] = data.draw(st.sampled_from(b'0129-.eE"[]{},:ntf\\'))
     path = tmp_path_factory.getbasetemp() / "mutated.devnet"
     path.write_bytes(bytes(mutated))
     try:

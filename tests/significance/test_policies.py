@@ -64,7 +64,7 @@ def test_the_false_alarm_rate_is_kept_on_fresh_rows(seed):
         calibration = calibration_of(generator.standard_cauchy(n_known))
         new = generator.standard_cauchy(n_new)
         n_alarms += int((new > FalseAlarmRate(rate).threshold(calibration).score).sum())
-    worth = 100 * n_new * n_known // (n_new + n_known)  # rows, as the known ones are drawn too
+    worth = 100 * n_new * n_known // (n_new + n_known)  # rows, as the known scores are random too
     low, high = binom.ppf([0.001, 0.999], worth, rate) / worth
     assert low <= n_alarms / (100 * n_new) <= high
 
@@ -105,7 +105,7 @@ def test_a_budget_is_spent_on_the_highest_rows_of_equal_ones_on_the_first(scores
     is_alert = np.concatenate(
         [np.empty(0, bool), *(alarm(b) for b in in_batches(scores, seed + 1))]
     )
-    order = np.argsort(-np.array(scores), kind="stable")  # of equal ones the first
+    order = np.argsort(-np.array(scores), kind="stable")  # ties go to the first
     assert sorted(order[:n].tolist()) == np.flatnonzero(is_alert).tolist()
 
 

@@ -45,7 +45,7 @@ def check_same(model, other, rows):
         np.testing.assert_array_equal(one, same)
 
 
-def check_whole(model, rows):
+def check_complete(model, rows):
     """Check that all outputs are finite and consistent, whatever the data."""
     scores, p_values, *rest = everything(model, rows)
     assert all(np.isfinite(part).all() for part in (scores, p_values, *rest))

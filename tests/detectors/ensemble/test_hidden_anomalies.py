@@ -19,7 +19,7 @@ from devnet.detectors.ensemble.pool import Pool
 
 
 def simulated(seed, share, *, n=4000, k=30, shift=4.0):
-    """Scores of a mixture of which a share are hidden anomalies, and which rows these are."""
+    """Scores of a mixture with a share of hidden anomalies, and which rows these are."""
     generator = np.random.default_rng(seed)
     is_hidden = generator.random(n) < share
     scores = OutOfBag(generator.normal(size=n) + shift * is_hidden, generator.normal(shift, size=k))
