@@ -51,7 +51,7 @@ def test_very_few_labels_are_learned_from(n_labelled, seed, caplog):
         model = quick(n_networks=4, n_trees=20).fit(rows, y)
     assert roc_auc_score(truth, model.anomaly_score(rows)) > 0.8
     assert tuple(model.hidden_anomaly_share_) == (0, 0, 1)
-    assert "screening of hidden anomalies is off" in caplog.text
+    assert "screening for hidden anomalies is off" in caplog.text
     check_complete(model, rows)
 
 

@@ -44,7 +44,7 @@ def screen(pool: Pool, look: Callable[[], OutOfBag]) -> Screening:
     n_labelled = len(pool.labelled)
     if n_labelled < MIN_LABELLED:
         logger.info(
-            "no screening for hidden anomalies: it needs %d labelled anomalies, but there are %d",
+            "screening for hidden anomalies is off: it needs %d labelled anomalies; there are %d",
             MIN_LABELLED,
             n_labelled,
         )
