@@ -11,6 +11,7 @@ from scipy.stats import binom
 from support.tasks import make_task
 
 from devnet import DeviationEnsemble, DevNet, ModelFileError
+from devnet.core.sentence import UserError
 from devnet.significance.calibration import Calibration, calibrate
 from devnet.significance.policies import (
     POLICIES,
@@ -247,8 +248,11 @@ def test_scores_that_are_no_numbers_get_a_sentence():
 
 def test_the_cost_needs_what_only_the_ensemble_knows(seed):
     rows, y, truth = make_task(seed, shift=3)
-    with pytest.raises(ValueError, match="from 5 labelled .* method='deviation ensemble'"):
+    says = r"from 5 labelled .* fit again with method='deviation ensemble'\.$"
+    with pytest.raises(UserError, match=says) as caught:
         ExpectedCost(10, 1).threshold(calibration_of(np.arange(99.0)))
+    spelled = caught.value.spelled(lambda setting: f'--{setting.name} "{setting.value}"')
+    assert spelled.endswith('fit again with --method "deviation ensemble".')
     model = DeviationEnsemble(random_state=seed)
     threshold = ExpectedCost(10, 1).threshold(calibrate(model, rows, y)).score
     is_alert = model.anomaly_score(rows[y == 0]) > threshold

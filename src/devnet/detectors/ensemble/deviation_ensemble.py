@@ -86,8 +86,8 @@ class DeviationEnsemble(FewLabelDetector):
         Scores of the pool's unlabelled rows and of the labelled anomalies by members that did not
         see them.
     pool_, posterior_ : arrays of shape (n_pool,)
-        Indices of the unlabelled training rows, at most 20,000, and the probability of each to be
-        a hidden anomaly.
+        Indices of the unlabelled rows that were learned from, at most 20,000, and the probability
+        that each is a hidden anomaly.
     learners_ : TableLearners or WideLearners
         What was learned, and its `baseline`.
     n_features_in_ : int
@@ -118,7 +118,7 @@ class DeviationEnsemble(FewLabelDetector):
     learners_: Learners
     combination_: Combination
     out_of_bag_: OutOfBag
-    pool_: np.ndarray  # (n,) indices of the unlabelled training rows
+    pool_: np.ndarray  # (n,) indices of the unlabelled rows that were learned from
     posterior_: np.ndarray  # (n,) their probability of being a hidden anomaly
     pool_weight_: np.ndarray  # (n,) their sample weights, 0 for those labelled since
     hidden_anomaly_share_: HiddenShare
