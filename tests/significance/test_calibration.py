@@ -1,10 +1,11 @@
-"""Calibration: scores of rows that were not trained on, and what p-values they give."""
+"""Calibration: scores of rows that were not trained on, and the p-values they give."""
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
+from support.plain_detector import PlainDetector
 from support.tasks import make_task
 
 from devnet import DeviationEnsemble, DevNet, StandardPrior
@@ -34,6 +35,47 @@ class Recording(OwnEstimator):
     def anomaly_score(self, X):
         self.scored = X
         return np.asarray(X)[:, 0].astype(float)
+
+
+class FirstColumn:
+    """The smallest possible estimator: a fit, and scores to rank rows by."""
+
+    def fit(self, X, y):
+        self.values = sorted(set(y))
+        return self
+
+    def score_samples(self, X):
+        return -X[:, 0]
+
+
+def test_any_estimator_with_a_fit_and_scores_can_be_calibrated():
+    rows, y, _ = make_task(0)
+    own = OwnEstimator(FirstColumn())
+    calibration = calibrate(own, rows, np.where(y == 1, "fraud", "fine"), random_state=0)
+    assert own.estimator.values == [0, 1]
+    assert set(calibration.unlabelled) <= set(rows[y == 0, 0])
+    assert (len(calibration.unlabelled), calibration.labelled) == (590, None)
+    assert own.nominal_p_value(calibration.unlabelled) is None
+    assert own.prior_quantile is None
+
+
+def test_a_detector_that_answers_nothing_itself_gets_the_defaults():
+    rows, y, _ = make_task(0)
+    plain = PlainDetector()
+    calibration = calibrate(plain, rows, y, random_state=0)
+    held = calibration.unlabelled
+    assert (len(held), calibration.labelled, calibration.hidden_share) == (590, None, None)
+    np.testing.assert_array_equal(np.isin(held, rows[y == 0].sum(axis=1, dtype=float)), True)
+    assert plain.n_rows_ == 1200 - 590
+    assert not plain.keeps_unseen_scores
+    with pytest.raises(NotImplementedError, match="PlainDetector keeps no scores of unseen rows"):
+        plain.unseen_scores()
+    assert plain.nominal_p_value(held) is None
+    assert plain.prior_quantile is None
+    assert not plain.is_thread_safe
+    assert plain.expectations() == {}
+    curve = calibration_curve(calibration, None, [0.1, 0.5])
+    assert curve.nominal is None
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -109,17 +151,19 @@ def test_bad_input_gets_a_sentence():
     rows, y, _ = make_task(0)
     with pytest.raises(ValueError, match="X has 1200 rows but y has 3 labels"):
         calibrate(DevNet(), rows, y[:3])
-    with pytest.raises(ValueError, match="y is None; give 1"):
+    with pytest.raises(ValueError, match=r"DevNet requires y .* y is None\. Give 1"):
         calibrate(DevNet(), rows, None)
-    with pytest.raises(ValueError, match="1 unlabelled rows .* at least 2"):
+    with pytest.raises(ValueError, match="y is None; give 1"):
+        calibrate(Recording(None), rows, None)
+    with pytest.raises(ValueError, match="at least 2 unlabelled rows, but found 1"):
         calibrate(DevNet(), rows[:21], y[:21])
     with pytest.raises(ValueError, match="sample_weight of row 1199 is -1"):
         calibrate(DevNet(), rows, y, np.append(np.ones(1199), -1))
-    with pytest.raises(ValueError, match="Recording takes no sample_weight"):
-        calibrate(Recording(None), rows, y, np.ones(1200))
+    with pytest.raises(ValueError, match="OwnEstimator takes no sample_weight; leave it out"):
+        calibrate(OwnEstimator(LogisticRegression()), rows, y, np.ones(1200))
     with pytest.raises(ValueError, match="score of row 0 is not a number"):
         calibrate(Recording(None), np.full((9, 1), np.nan), np.arange(9) < 2)
-    with pytest.raises(ValueError, match="at least 4 unlabelled rows .* here are 3"):
+    with pytest.raises(ValueError, match="at least 4 unlabelled rows .* but has 3"):
         calibration_curve(Calibration(np.arange(3), np.ones(3), None, None), None, [0.1])
 
 
@@ -135,7 +179,7 @@ def test_nominal_p_values_are_those_of_what_scores_are_measured_by():
 
 
 def coverage(make, levels, n_runs=300):
-    """How often calibrated and nominal shares lie below, in and above the band, by level."""
+    """How often calibrated and nominal shares lie below, within and above the band, by level."""
     found = []
     for run in range(n_runs):
         scores, weight = make(np.random.default_rng(run))
@@ -159,7 +203,7 @@ def test_calibrated_shares_lie_in_the_band_whatever_the_scores_and_nominal_ones_
 
     outside = coverage(make, np.array([0.01, 0.05, 0.2, 0.5]))
     assert (outside["calibrated"] < 0.05).all()  # 2.5% on either side, and chance
-    assert (outside["calibrated"].sum(axis=0)[1:] > 0.02).all()  # no wider than it has to be
+    assert (outside["calibrated"].sum(axis=0)[1:] > 0.02).all()  # no wider than necessary
     assert (outside["nominal"].sum(axis=0)[:2] < 0.05).all() == (kind == "normal")
 
 
@@ -180,10 +224,10 @@ def test_the_band_is_that_of_both_halves_being_drawn():
     calibration = Calibration(np.arange(198.0), np.ones(198), None, None)
     curve = calibration_curve(calibration, None, levels)
     rank = np.array([1, 5, 29, 50, 90, 99])  # of 99 rows and the one that is ranked
-    for end, place in ((0.025, curve.low), (0.975, curve.high)):
+    for end, bound in ((0.025, curve.low), (0.975, curve.high)):
         exact = betabinom.ppf(end, 99, rank, 100 - rank) / 99
-        np.testing.assert_allclose(place[1:-1], exact)
-        assert (place[0], place[-1]) == (0, 1)  # no p-value is below 1 in 100, all are at most 1
+        np.testing.assert_allclose(bound[1:-1], exact)
+        assert (bound[0], bound[-1]) == (0, 1)  # no p-value is below 1 in 100, all are at most 1
 
 
 def test_a_curve_knows_weights_and_does_without_nominal_p_values():
