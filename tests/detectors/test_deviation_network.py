@@ -5,14 +5,12 @@ import logging
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from support.tasks import make_task
 
 from devnet import DevNet, GaussianPrior
-from devnet.core.arrays import place_on
 from devnet.detectors import network_detector
 
 
@@ -211,25 +209,6 @@ def test_a_column_never_seen_in_training_weighs_zero():
     np.testing.assert_array_equal(model.anomaly_score(changed.tocsr()), model.anomaly_score(rows))
 
 
-@pytest.mark.parametrize(
-    "variant", [{}, {"hidden": (6, 4)}, {"end_to_end": False}, {"n_members": 3}]
-)
-@pytest.mark.parametrize("wide", [False, True])
-def test_the_engine_is_the_same_on_torch_arrays(variant, wide, monkeypatch):
-    """What runs on CUDA, here on torch's CPU."""
-    rows, y = wide_task(0)[:2] if wide else make_task(0)[:2]
-    expected = quick(**variant).fit(rows, y)
-    # As on CUDA, torch computes, and the fitted network comes back to NumPy.
-    monkeypatch.setattr(
-        DevNet, "_place", lambda self, device: place_on("cpu", with_torch=device != "cpu")
-    )
-    found = quick(**variant).fit(rows, y)
-    assert found.best_epoch_ == expected.best_epoch_
-    np.testing.assert_allclose(
-        found.anomaly_score(rows), expected.anomaly_score(rows), rtol=1e-3, atol=1e-4
-    )
-
-
 # Members, going on, seeds
 
 
@@ -334,6 +313,7 @@ def test_a_network_without_layers_is_refused(task):
 
 
 def test_random_state_decides_everything_and_global_state_nothing(task):
+    torch = pytest.importorskip("torch")
     rows, y, _ = task
 
     def scores(random_state):
@@ -421,12 +401,20 @@ def test_impossible_parameters_are_refused(parameters, words, task):
         DevNet(**parameters).fit(rows, y)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without CUDA")
-def test_cuda_is_refused_where_there_is_none(task):
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", "mps"])
+def test_a_device_is_for_torch_modules(device, task):
     rows, y, _ = task
-    with pytest.raises(ValueError, match="no CUDA here; use device='auto'"):
-        quick(device="cuda").fit(rows, y)
-    assert quick(device=torch.device("cpu")).fit(rows, y).n_iter_ == 3
+    words = (
+        rf"device='{device}' is for torch modules, but hidden=\(20,\).*leave device out, or give"
+    )
+    with pytest.raises(ValueError, match=words):
+        quick(device=device).fit(rows, y)
+    model = quick().fit(rows, y).set_params(device=device)
+    with pytest.raises(ValueError, match=words):
+        model.partial_fit(rows, y)
+    np.testing.assert_array_equal(
+        quick(device="cpu").fit(rows, y).anomaly_score(rows), model.anomaly_score(rows)
+    )
 
 
 # Talking

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -72,6 +71,7 @@ def test_slope_equals_finite_differences_away_from_kinks(batch, reference):
 
 @given(batches(), references)
 def test_slope_equals_autograd(batch, reference):
+    torch = pytest.importorskip("torch")
     scores, is_anomaly = (torch.from_numpy(part) for part in batch)
     scores.requires_grad_()
     keywords = {"is_anomaly": is_anomaly, "margin": MARGIN}
@@ -131,6 +131,7 @@ def test_a_reference_that_would_enlarge_the_scores_is_refused():
 @pytest.mark.parametrize("share", [1.0, 0.3])
 def test_slope_through_the_reference_equals_autograd(share, seed):
     """The reference as a function of the scores: a sample of them mixed with N(1, 2^2)."""
+    torch = pytest.importorskip("torch")
     generator = np.random.default_rng(seed)
     scores = torch.from_numpy(generator.normal(1, 3, (2, 9, 3))).requires_grad_()
     is_anomaly = torch.from_numpy(np.tile((np.arange(9) < 4)[:, None], (2, 1, 3)))

@@ -5,12 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from devnet.core.arrays import Array, Place, beside, mean_over, to_numpy
-from devnet.core.model_file import ModelFileError
+from devnet.core.arrays import Array, convert_like, mean_over, to_numpy
+from devnet.core.model_file import ModelFileError, field
 from devnet.core.parameters import Constraint, number, one_of
 from devnet.core.rows import Rows, blockwise
 from devnet.detectors.network_detector import NetworkDetector
-from devnet.detectors.network_file import read_reference
 from devnet.engine.deviation_objective import deviation_objective
 from devnet.engine.reference_scores import (
     GaussianPrior,
@@ -19,7 +18,6 @@ from devnet.engine.reference_scores import (
     UnlabelledScores,
 )
 from devnet.engine.sampler import Halves
-from devnet.engine.scoring_network import ScoringNetwork
 from devnet.engine.trainer import Objective
 from devnet.explanation.contributions import refuse_other_than_empty
 from devnet.explanation.integrated_gradients import integrated_gradients
@@ -73,8 +71,9 @@ class DevNet(NetworkDetector):
         Networks trained side by side from independent draws; the score is their mean deviation.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
-    device : str, default="auto"
-        "auto" takes CUDA where there is one, else the CPU.
+    device : str or torch.device, default="auto"
+        Where a torch module of yours computes: "auto" is CUDA if there is one, else the CPU;
+        "cpu", "cuda" or "cuda:0" name a device. Built-in networks always run on the CPU.
     warm_start : bool, default=False
         Let `fit` go on from the present weights.
     keep_interrupted : bool, default=False
@@ -207,7 +206,7 @@ class DevNet(NetworkDetector):
 
     def path_contributions(self, X: Any, baseline: np.ndarray) -> Any:
         """Integrated gradients of the built-in networks; a caller's module cannot be read."""
-        if not isinstance(self.network_, ScoringNetwork):
+        if self.network_.layers is None:
             return None
         n_outputs = self.network_.n_outputs
         weight = 1 / (self.n_members * n_outputs * self.reference_.std)  # (m, 1)
@@ -228,13 +227,11 @@ class DevNet(NetworkDetector):
         return self.end_to_end
 
     def _objective(
-        self,
-        n_outputs: int,
-        n_steps: int,
-        generators: list[np.random.Generator],
-        place: Place,
+        self, network: Any, n_steps: int, generators: list[np.random.Generator]
     ) -> Objective:
-        reference_of = self._reference_scores().for_training(n_outputs, n_steps, generators, place)
+        reference_of = self._reference_scores().for_training(
+            network.n_outputs, n_steps, generators, network.to_device
+        )
         return deviation_objective(reference_of, self.margin)
 
     def _after_training(
@@ -256,12 +253,13 @@ class DevNet(NetworkDetector):
         if halves.unlabelled_weight is not None:
             weight = halves.unlabelled_weight[::step]
         scores = np.empty((self.n_members, n))
-        for selection, outputs in self._outputs(chosen, slice(0, n), self._place("cpu")):
+        for selection, outputs in self.network_.outputs(chosen, slice(0, n)):
             scores[:, selection] = to_numpy(mean_over(2, outputs))
         return UnlabelledScores(scores, weight)
 
     def _member_scores(self, outputs: Array) -> Array:
-        mean, std = (beside(outputs, part) for part in (self.reference_.mean, self.reference_.std))
+        reference = (self.reference_.mean, self.reference_.std)
+        mean, std = (convert_like(outputs, part) for part in reference)
         return (mean_over(2, outputs) - mean) / std
 
     def _facts(self) -> dict[str, Any]:
@@ -271,12 +269,28 @@ class DevNet(NetworkDetector):
     def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
         super()._restore(header, tensors)
         if "reference" in header:
-            self.reference_ = read_reference(header, self.n_members)
+            self.reference_ = _read_reference(header, self.n_members)
         else:  # a file from before there were references that are learned
             self._settle(_refuse_missing_reference)
 
     def _threshold(self, rows: Rows, is_anomaly: np.ndarray) -> float:
         return self._reference_scores().quantile(self.confidence)
+
+
+def _read_reference(header: dict[str, Any], n_members: int) -> Reference:
+    """What the scores of each member are measured against, (m, 1)."""
+    constraints = {"mean": number(), "std": number(0)}
+
+    def is_valid(value: Any) -> bool:
+        return isinstance(value, dict) and all(
+            isinstance(value.get(part), list)
+            and len(value[part]) == n_members
+            and all(constraint.accepts(found) for found in value[part])
+            for part, constraint in constraints.items()
+        )
+
+    found = field(header, "reference", is_valid)
+    return Reference(*(np.array(found[part], dtype=np.float64)[:, None] for part in constraints))
 
 
 def _refuse_missing_reference() -> UnlabelledScores:

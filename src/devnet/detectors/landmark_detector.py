@@ -42,7 +42,7 @@ class LandmarkDetector(NetworkDetector):
     def _represent(self, rows: Rows) -> np.ndarray:
         """Representations of a few rows by the trained network, (m, n, k) in double precision."""
         span = slice(0, rows.shape[0])
-        parts = [to_numpy(out).copy() for _, out in self._outputs(rows, span, self._place("cpu"))]
+        parts = [to_numpy(outputs).copy() for _, outputs in self.network_.outputs(rows, span)]
         return np.concatenate(parts, axis=1)
 
     def _tensors(self) -> dict[str, np.ndarray]:

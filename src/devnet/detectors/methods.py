@@ -98,10 +98,14 @@ def _with_parameters(
     method: type[FewLabelDetector], header: dict[str, Any], hidden: Any
 ) -> FewLabelDetector:
     names = set(model_file.encode_parameters(method().get_params(deep=False)))
+    # A device belongs to a machine, not to a model: one that an old file names is left out.
     parameters = field(
-        header, "parameters", lambda value: isinstance(value, dict) and set(value) == names
+        header,
+        "parameters",
+        lambda value: isinstance(value, dict) and set(value) - {"device"} == names,
     )
-    parameters = model_file.decode_parameters(parameters, REFERENCES)
+    known_here = {name: value for name, value in parameters.items() if name in names}
+    parameters = model_file.decode_parameters(known_here, REFERENCES)
     needs_module = isinstance(parameters.get("hidden"), dict)
     if needs_module != (hidden is not None):
         raise ModelFileError(

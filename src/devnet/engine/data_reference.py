@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from devnet.core.arrays import Array, Place, namespace
+from devnet.core.arrays import Array, ToDevice, namespace
 from devnet.core.parameters import Constraint, check_parameters, number
 from devnet.engine.reference_scores import (
     GaussianPrior,
@@ -67,7 +67,7 @@ class DataReference(ReferenceScores):
         n_outputs: int,
         n_steps: int,
         generators: list[np.random.Generator],
-        place: Place,
+        to_device: ToDevice,
     ) -> StepReference:
         """Mean and standard deviation of the batch's unlabelled scores; draws nothing."""
         least = float(self.min_std) ** 2  # a NumPy scalar would turn arrays to double precision
@@ -135,10 +135,10 @@ class HybridReference(ReferenceScores):
         n_outputs: int,
         n_steps: int,
         generators: list[np.random.Generator],
-        place: Place,
+        to_device: ToDevice,
     ) -> StepReference:
         """The prior's drawn references, mixed with the batch's unlabelled scores."""
-        prior_reference = self.prior.for_training(n_outputs, n_steps, generators, place)
+        prior_reference = self.prior.for_training(n_outputs, n_steps, generators, to_device)
 
         def reference(outputs: Array, batch: Batch) -> Reference:
             weight = _unlabelled_weight(batch)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from devnet.core.arrays import Array, Place
+from devnet.core.arrays import Array, ToDevice
 from devnet.core.parameters import number, whole_number
 from devnet.engine.sampler import Batch
 
@@ -51,7 +51,7 @@ class ReferenceScores(ABC):
         n_outputs: int,
         n_steps: int,
         generators: list[np.random.Generator],
-        place: Place,
+        to_device: ToDevice,
     ) -> StepReference:
         """What gives each of `n_steps` steps its reference; draws from the members' generators."""
 
@@ -83,12 +83,12 @@ class Prior(ReferenceScores):
         n_outputs: int,
         n_steps: int,
         generators: list[np.random.Generator],
-        place: Place,
+        to_device: ToDevice,
     ) -> StepReference:
         """One drawn reference a step, member and output: (n_steps, m, 1, k)."""
         draws = [self.draw((n_steps, 1, n_outputs), generator) for generator in generators]
-        means = place(np.stack([reference.mean for reference in draws], axis=1))
-        stds = place(np.stack([reference.std for reference in draws], axis=1))
+        means = to_device(np.stack([reference.mean for reference in draws], axis=1))
+        stds = to_device(np.stack([reference.std for reference in draws], axis=1))
         return lambda outputs, batch: Reference(means[batch.step], stds[batch.step])
 
 

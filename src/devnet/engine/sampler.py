@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.core.arrays import Array, Place
+from devnet.core.arrays import Array, ToDevice
 from devnet.core.rows import Rows
 
 GATHERED_VALUES = 1 << 18  # values of dense rows gathered from the caller's matrix in one call
@@ -87,21 +87,21 @@ class BalancedSampler:
         row_is_anomaly = np.arange(self._indices.shape[2]) < anomalies.shape[1]
         self._is_anomaly = np.tile(row_is_anomaly, (len(generators), 1))  # (m, b)
 
-    def batches(self, place: Place, *, sparse: bool) -> Iterator[Batch]:
+    def batches(self, to_device: ToDevice, *, sparse: bool) -> Iterator[Batch]:
         """Yield the drawn batches in order, with dense rows or with CSR rows."""
-        is_anomaly = place(self._is_anomaly[:, :, None])
-        weights = place(self._weights[:, :, :, None])
-        gathered = self._sparse() if sparse else self._dense(place)
+        is_anomaly = to_device(self._is_anomaly[:, :, None])
+        weights = to_device(self._weights[:, :, :, None])
+        gathered = self._sparse() if sparse else self._dense(to_device)
         for step, rows in enumerate(gathered):
             yield Batch(step, rows, is_anomaly, weights[step])
 
-    def _dense(self, place: Place) -> Iterator[Array]:
+    def _dense(self, to_device: ToDevice) -> Iterator[Array]:
         n_steps, m, b = self._indices.shape
         d = self._rows.shape[1]
         block = max(1, GATHERED_VALUES // (m * b * d))  # steps: one large gather beats many
         for start in range(0, n_steps, block):
             rows = self._rows.dense(self._indices[start : start + block].ravel())
-            yield from place(rows).reshape(-1, m, b, d)
+            yield from to_device(rows).reshape(-1, m, b, d)
 
     def _sparse(self) -> Iterator[list[sp.csr_array]]:
         for step in self._indices:

@@ -2,7 +2,7 @@
 
 The kernel has a row for each column that occurs in the training rows. A step gathers the kernel
 rows of the columns in its batch, multiplies, and updates just these. A column outside the kernel
-weighs nothing. Everything here stays in main memory, wherever the other layers compute.
+weighs nothing.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.core.arrays import Array, beside, to_numpy
+from devnet.core.model_file import ModelFileError, size_of, tensor
+
+SPARSE_TENSORS = ("first_kernel", "columns")  # of a model file
 
 
 class ColumnGradient(NamedTuple):
@@ -63,6 +65,27 @@ class SparseKernel:
         kernel = np.zeros((m, 0, h), dtype=np.float32)
         return cls(no_columns, kernel, n_columns, is_penalised=is_penalised)
 
+    @classmethod
+    def from_tensors(
+        cls, tensors: dict[str, np.ndarray], m: int, n_columns: int, h: int, *, is_penalised: bool
+    ) -> "SparseKernel":
+        """Build the kernel of a model file, every shape checked."""
+        n_known = size_of(tensors, "columns")
+        columns = tensor(tensors, "columns", (n_known,), "int64")
+        kernel = tensor(tensors, "first_kernel", (m, n_known, h))
+        in_order = bool((np.diff(columns) > 0).all())
+        if n_known and not (in_order and columns[0] >= 0 and columns[-1] < n_columns):
+            raise ModelFileError(
+                "the columns of the model file's first kernel must ascend from 0 to "
+                f"{n_columns - 1}; the file was edited or damaged."
+            )
+        return cls(columns, kernel, n_columns, is_penalised=is_penalised)
+
+    def to_tensors(self) -> dict[str, np.ndarray]:
+        """The kernel rows that are not zero, as the named arrays of a model file."""
+        weighs = self.kernel.any((0, 2))
+        return {"first_kernel": self.kernel[:, weighs], "columns": self.columns[weighs]}
+
     def start_training(
         self, columns: np.ndarray, generators: Sequence[np.random.Generator]
     ) -> "SparseKernel":
@@ -79,7 +102,7 @@ class SparseKernel:
         return started
 
     def expected_square(self) -> float:
-        """Sum of squares that a kernel row is drawn with, in the mean."""
+        """Sum of squares that a kernel row is drawn with, on average."""
         h = int(self.kernel.shape[2])
         return 2 * h / (self.n_columns + h)
 
@@ -88,11 +111,11 @@ class SparseKernel:
         self._compactor = None
         self._unborn = []
 
-    def forward(self, rows: list[sp.csr_array], *, like: Array) -> tuple[Array, list[_Local]]:
-        """Products (m, b, h) of the type and at the place of `like`, and what `backward` needs.
+    def forward(self, rows: list[sp.csr_array]) -> tuple[np.ndarray, list[_Local]]:
+        """Products (m, b, h), and what `backward` needs.
 
-        A single matrix serves all members. Only while training there is something for `backward`;
-        else nothing is written, and many threads may call this at once.
+        A single matrix serves all members. Outside training nothing is left for `backward` and
+        nothing is written, so many threads may call this at once.
         """
         known = [self._known(member) for member in rows]
         if len(known) == 1:
@@ -103,13 +126,13 @@ class SparseKernel:
         else:
             local = self._localise(known, self._compactor)
             products = [part.rows @ part.weights for part in local]
-        return beside(like, np.stack(products)), local
+        return np.stack(products), local
 
-    def backward(self, local: list[_Local], slope: Array) -> list[ColumnGradient]:
+    def backward(self, local: list[_Local], slope: np.ndarray) -> list[ColumnGradient]:
         """Gradient of sum(slope * products), slope (m, b, h), by the touched kernel rows."""
         return [
             ColumnGradient(part.touched, part.weights, part.rows.T @ member)
-            for part, member in zip(local, to_numpy(slope), strict=True)
+            for part, member in zip(local, slope, strict=True)
         ]
 
     @cached_property
@@ -146,7 +169,7 @@ class _Compactor:
 
     def __init__(self, n_columns: int) -> None:
         self._is_touched = np.zeros(n_columns, dtype=bool)
-        self._place = np.zeros(n_columns, dtype=np.int32)
+        self._position = np.zeros(n_columns, dtype=np.int32)
 
     def compact(self, rows: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
         """The rows over the touched columns alone (b, t), and which these are (t,), ascending.
@@ -156,9 +179,10 @@ class _Compactor:
         self._is_touched[rows.indices] = True
         touched = np.flatnonzero(self._is_touched)
         self._is_touched[touched] = False
-        self._place[touched] = np.arange(len(touched), dtype=np.int32)
-        place = self._place.take(rows.indices) if len(touched) else rows.indices
-        return sp.csr_array((rows.data, place, rows.indptr), (rows.shape[0], len(touched))), touched
+        self._position[touched] = np.arange(len(touched), dtype=np.int32)
+        position = self._position.take(rows.indices) if len(touched) else rows.indices
+        shape = (rows.shape[0], len(touched))
+        return sp.csr_array((rows.data, position, rows.indptr), shape), touched
 
 
 class _Unborn:

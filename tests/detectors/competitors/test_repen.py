@@ -7,7 +7,6 @@ from sklearn.metrics import roc_auc_score
 from support.tasks import make_task, numerical_slope
 
 from devnet.competitors import REPEN
-from devnet.core.arrays import place_on
 from devnet.core.rows import as_rows
 from devnet.detectors.competitors.lesinn import draw_subsamples, lesinn_scores
 from devnet.detectors.competitors.repen import triplet_loss_and_slope
@@ -59,8 +58,8 @@ def triplets(rows, is_anomaly, seed, n_steps=60, batch_size=64):
         n_steps=n_steps,
         generators=[np.random.default_rng(seed)],
     )
-    place = place_on("cpu", with_torch=False)
-    drawn = [batch.rows[0, :, 0].reshape(3, -1).T for batch in sampler.batches(place, sparse=False)]
+    batches = sampler.batches(lambda array: array, sparse=False)
+    drawn = [batch.rows[0, :, 0].reshape(3, -1).T for batch in batches]
     return np.concatenate(drawn).astype(int)
 
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from devnet.core.arrays import Array, Place, beside, namespace, to_numpy
+from devnet.core.arrays import Array, convert_like, namespace, to_numpy
 from devnet.core.parameters import Constraint, number
 from devnet.core.rows import Rows
 from devnet.detectors.landmark_detector import LandmarkDetector, some
@@ -129,7 +129,7 @@ class DeepSVDD(LandmarkDetector):
     def _landmark_shape(self, n_outputs: int) -> tuple[int, ...]:
         return (1, n_outputs)
 
-    def _before_training(self, network: Any, rows: Rows, halves: Halves, place: Place) -> None:
+    def _before_training(self, network: Any, rows: Rows, halves: Halves) -> None:
         if self.margin is None and len(halves.labelled):
             logger.info("DeepSVDD without margin ignores the %d labels", len(halves.labelled))
         chosen = some(halves.unlabelled)
@@ -137,19 +137,15 @@ class DeepSVDD(LandmarkDetector):
         for start in range(0, len(chosen), CHUNK):
             part = chosen[start : start + CHUNK]
             is_sparse = network.first_kernel is not None
-            batch = [rows.sparse(part)] if is_sparse else place(rows.dense(part)[None])
+            batch = [rows.sparse(part)] if is_sparse else network.to_device(rows.dense(part)[None])
             outputs = to_numpy(network.forward(batch)[0]).astype(np.float64)  # (m, b, k)
             total = total + outputs.sum(1, keepdims=True)
         self.landmarks_ = total / len(chosen)  # (m, 1, k)
 
     def _objective(
-        self,
-        n_outputs: int,
-        n_steps: int,
-        generators: list[np.random.Generator],
-        place: Place,
+        self, network: Any, n_steps: int, generators: list[np.random.Generator]
     ) -> Objective:
-        centre = place(self.landmarks_.astype(np.float32))
+        centre = network.to_device(self.landmarks_.astype(np.float32))
 
         def objective(outputs: Array, batch: Batch) -> tuple[Array, Array]:
             loss, slope = svdd_loss_and_slope(
@@ -162,7 +158,7 @@ class DeepSVDD(LandmarkDetector):
         return objective
 
     def _member_scores(self, outputs: Array) -> Array:
-        offset = outputs - beside(outputs, self.landmarks_)
+        offset = outputs - convert_like(outputs, self.landmarks_)
         return namespace(offset).sqrt((offset * offset).sum(2))
 
 

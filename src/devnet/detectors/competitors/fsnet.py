@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from devnet.core.arrays import Array, Place, beside, namespace
+from devnet.core.arrays import Array, convert_like, namespace
 from devnet.core.parameters import Constraint
 from devnet.core.rows import Rows
 from devnet.detectors.landmark_detector import LandmarkDetector, some, squared_distances
@@ -111,11 +111,7 @@ class FSNet(LandmarkDetector):
         return (2, n_outputs)
 
     def _objective(
-        self,
-        n_outputs: int,
-        n_steps: int,
-        generators: list[np.random.Generator],
-        place: Place,
+        self, network: Any, n_steps: int, generators: list[np.random.Generator]
     ) -> Objective:
         def objective(outputs: Array, batch: Batch) -> tuple[Array, Array]:
             return prototype_loss_and_slope(
@@ -132,7 +128,7 @@ class FSNet(LandmarkDetector):
         self.landmarks_ = np.stack(means, axis=1)  # (m, 2, k)
 
     def _member_scores(self, outputs: Array) -> Array:
-        distances = squared_distances(outputs, beside(outputs, self.landmarks_))  # (m, b, 2)
+        distances = squared_distances(outputs, convert_like(outputs, self.landmarks_))  # (m, b, 2)
         return distances[:, :, 0] - distances[:, :, 1]
 
 

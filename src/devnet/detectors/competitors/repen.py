@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from devnet.core.arrays import Array, Place, beside, namespace
+from devnet.core.arrays import Array, convert_like, namespace
 from devnet.core.parameters import Constraint, number, whole_number
 from devnet.core.rows import Rows
 from devnet.detectors.competitors.lesinn import N_POINTS, draw_subsamples, mean_nearest
@@ -140,11 +140,7 @@ class REPEN(LandmarkDetector):
         return (N_POINTS, n_outputs)
 
     def _objective(
-        self,
-        n_outputs: int,
-        n_steps: int,
-        generators: list[np.random.Generator],
-        place: Place,
+        self, network: Any, n_steps: int, generators: list[np.random.Generator]
     ) -> Objective:
         def objective(outputs: Array, batch: Batch) -> tuple[Array, Array]:
             return triplet_loss_and_slope(outputs, margin=self.margin)
@@ -159,7 +155,7 @@ class REPEN(LandmarkDetector):
         self.landmarks_ = np.stack(points)  # (m, 400, k)
 
     def _member_scores(self, outputs: Array) -> Array:
-        return mean_nearest(squared_distances(outputs, beside(outputs, self.landmarks_)))
+        return mean_nearest(squared_distances(outputs, convert_like(outputs, self.landmarks_)))
 
 
 def triplet_loss_and_slope(outputs: Array, *, margin: float) -> tuple[Array, Array]:

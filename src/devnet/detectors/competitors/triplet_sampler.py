@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from devnet.core.arrays import Place
+from devnet.core.arrays import ToDevice
 from devnet.core.rows import Rows
 from devnet.detectors.competitors.lesinn import draw_subsamples, lesinn_scores
 from devnet.engine.sampler import Batch
@@ -55,13 +55,13 @@ class TripletSampler:
             drawn.append(np.concatenate([query, positive, negative], axis=1))
         self._indices = np.stack(drawn, axis=1)  # (n_steps, m, 3 * batch_size)
 
-    def batches(self, place: Place, *, sparse: bool) -> Iterator[Batch]:
+    def batches(self, to_device: ToDevice, *, sparse: bool) -> Iterator[Batch]:
         """Yield the drawn batches in order: queries, then positives, then negatives."""
         for step, indices in enumerate(self._indices):
             if sparse:
                 yield Batch(step, [self._rows.sparse(member) for member in indices], None, None)
             else:
-                rows = place(self._rows.dense(indices.ravel()))
+                rows = to_device(self._rows.dense(indices.ravel()))
                 yield Batch(step, rows.reshape(*indices.shape, -1), None, None)
 
 
