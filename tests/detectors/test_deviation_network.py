@@ -1,6 +1,7 @@
 """DevNet as its users see it: it learns, it means what it says, bad input gets a sentence."""
 
 import logging
+import sys
 
 import numpy as np
 import pytest
@@ -433,10 +434,46 @@ def test_silent_unless_asked(task, capfd, caplog):
 
 def test_verbose_shows_a_bar_on_a_terminal(task, monkeypatch, capsys):
     rows, y, _ = task
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    quick(verbose=True).fit(rows, y)
+    pytest.importorskip("rich")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    model = quick(verbose=True).fit(rows, y)
     shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "DevNet ━" in shown.err
-    assert "epoch 3/3  loss" in shown.err
-    assert shown.err.endswith("\n")
+    assert shown.err == ""
+    assert "DevNet - fit" in shown.out
+    assert "━" in shown.out
+    assert "100%" in shown.out
+    model.set_params(verbose=False).partial_fit(rows, y)  # the bar was for one fit
+    assert capsys.readouterr() == ("", "")
+
+
+def test_verbose_is_silent_where_nobody_watches(task, capfd):
+    rows, y, _ = task
+    quick(verbose=True).fit(rows, y)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_verbose_without_rich_names_what_to_install(task, monkeypatch, caplog):
+    rows, y, _ = task
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setitem(sys.modules, "rich", None)
+    assert quick(verbose=True).fit(rows, y).n_iter_ == 3
+    assert "pip install 'deviation-network[progress]'" in caplog.text
+
+
+def test_verbose_leaves_the_caller_s_callbacks_alone(task, monkeypatch, capsys):
+    rows, y, _ = task
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+
+    class Quiet:
+        def setup(self, estimator, context): ...
+
+        def teardown(self, estimator, context): ...
+
+        def on_fit_task_begin(self, estimator, context): ...
+
+        def on_fit_task_end(self, estimator, context): ...
+
+    callback = Quiet()
+    model = quick(verbose=True).set_callbacks(callback).fit(rows, y)
+    assert capsys.readouterr() == ("", "")
+    assert model._skl_callbacks == [callback]

@@ -10,7 +10,7 @@ from devnet.core.model_file import ModelFileError, field
 from devnet.core.parameters import Constraint, number, one_of
 from devnet.core.rows import Rows, blockwise
 from devnet.detectors.network_detector import NetworkDetector
-from devnet.engine.deviation_objective import deviation_objective
+from devnet.engine.deviation_loss import deviation_objective
 from devnet.engine.reference_scores import (
     GaussianPrior,
     Reference,

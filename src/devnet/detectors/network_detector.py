@@ -3,13 +3,14 @@
 import logging
 import os
 import re
+import sys
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
+from sklearn.callback import ProgressBar, with_callbacks
 
 from devnet.core.arrays import Array, is_module, mean_over, one_blas_thread, to_numpy
 from devnet.core.model_file import field, is_finite_number
@@ -17,7 +18,6 @@ from devnet.core.parameters import Constraint, number, one_of, whole_number
 from devnet.core.rows import WIDE, Rows, spans
 from devnet.core.seeds import RANDOM_STATE, member_generators
 from devnet.detectors.base import FewLabelDetector
-from devnet.detectors.progress import EpochBar
 from devnet.engine.optimizer import Optimizer, RMSprop
 from devnet.engine.sampler import BalancedSampler, Halves, find_halves
 from devnet.engine.scoring_network import ScoringNetwork, layer_sizes
@@ -187,15 +187,12 @@ class NetworkDetector(FewLabelDetector):
         )
 
     def _train(self, network: Any, batches: Any, objective: Objective, n_batches: int) -> Training:
-        context = self._init_callback_context(max_subtasks=self.n_epochs)
+        context = self._start_callbacks()
         context.call_on_fit_task_begin(estimator=self)
-        bar = EpochBar(type(self).__name__, self.n_epochs) if self.verbose else None
 
         def on_epoch(epoch: Epoch) -> bool:
             loss = float(np.mean(epoch.loss))
             logger.debug("epoch %d of %d: loss %.4f", epoch.number, self.n_epochs, loss)
-            if bar:
-                bar.show(epoch.number, loss)
             task = context.subcontext(task_name="epoch")
             task.call_on_fit_task_begin(estimator=self)
             return bool(task.call_on_fit_task_end(estimator=self, metadata={"loss": loss}))
@@ -218,9 +215,18 @@ class NetworkDetector(FewLabelDetector):
                 on_epoch=on_epoch,
             )
         finally:
-            if bar:
-                bar.close()
             context.call_on_fit_task_end(estimator=self)
+
+    def _start_callbacks(self) -> Any:
+        """Set up the caller's callbacks, or else a progress bar if `verbose` asks for one."""
+        has_callbacks = hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
+        if self.verbose and sys.stdout.isatty() and not has_callbacks:
+            self.set_callbacks(*_progress_bar())
+        try:
+            return self._init_callback_context(max_subtasks=self.n_epochs)
+        finally:
+            if not has_callbacks:
+                self.set_callbacks()  # the bar is for this fit alone
 
     def _record(self, training: Training, *, resume: bool) -> None:
         earlier = self.history_ if resume else []
@@ -301,6 +307,17 @@ class NetworkDetector(FewLabelDetector):
     def _is_best_epoch(self, value: Any) -> bool:
         is_list = isinstance(value, list) and len(value) == self.n_members
         return is_list and all(type(epoch) is int and epoch >= 0 for epoch in value)
+
+
+def _progress_bar() -> list[Any]:
+    try:
+        return [ProgressBar()]
+    except ImportError:
+        logger.warning(
+            "verbose=True shows no progress bar, because rich is not installed; install it with: "
+            "pip install 'deviation-network[progress]'"
+        )
+        return []
 
 
 def _is_history(value: Any) -> bool:

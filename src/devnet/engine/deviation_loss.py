@@ -1,7 +1,9 @@
 """The Z-score deviation loss (equations 6 and 7) and its slopes by the scores."""
 
 from devnet.core.arrays import Array, namespace
-from devnet.engine.reference_scores import Reference
+from devnet.engine.reference_scores import Reference, StepReference
+from devnet.engine.sampler import Batch
+from devnet.engine.trainer import Objective
 
 
 def deviation_loss(
@@ -44,6 +46,28 @@ def slope_through_reference(slope: Array, scores: Array, reference: Reference) -
     by_mean = -slope.sum(1)[:, None]  # (m, 1, k)
     by_std = -(slope * deviation).sum(1)[:, None]
     return slope + reference.made_of * (by_mean + by_std * deviation)
+
+
+def deviation_objective(reference_of: StepReference, margin: float) -> Objective:
+    """Weighted deviation loss of a batch, measured against the reference of its step.
+
+    Without an output unit every unit of the representation has its own loss.
+    """
+
+    def objective(outputs: Array, batch: Batch) -> tuple[Array, Array]:
+        is_anomaly, n_outputs = batch.is_anomaly, outputs.shape[2]  # (m, b, 1)
+        if n_outputs > 1:
+            is_anomaly = namespace(outputs).broadcast_to(is_anomaly, outputs.shape)
+        reference = reference_of(outputs, batch)
+        loss, slope = deviation_loss_and_slope(
+            outputs, is_anomaly=is_anomaly, reference=reference, margin=margin
+        )
+        weight = batch.weight / n_outputs
+        slope *= weight
+        loss *= weight
+        return loss.sum((1, 2)), slope_through_reference(slope, outputs, reference)
+
+    return objective
 
 
 def _miss(scores: Array, is_anomaly: Array, reference: Reference, margin: float) -> Array:
