@@ -58,7 +58,7 @@ class LibraryBoosting(ForestDetector):
         "learning_rate": number(0),
     }
     library: ClassVar[str]
-    has_paths: ClassVar[bool] = False  # only leaves have values
+    _has_paths: ClassVar[bool] = False  # only leaves have values
 
     def __init__(
         self,

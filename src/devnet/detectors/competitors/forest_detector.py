@@ -29,6 +29,7 @@ class ForestDetector(FewLabelDetector):
         "confidence": number(0, below=1),
         "random_state": RANDOM_STATE,
     }
+    _has_paths: ClassVar[bool] = True  # every node has a value, not only the leaves
 
     n_trees: int
     confidence: float
@@ -39,9 +40,10 @@ class ForestDetector(FewLabelDetector):
     def path_contributions(self, X: Any, baseline: np.ndarray) -> np.ndarray | None:
         """Path contributions to the sum of trees, times the mean slope of what reads the sum.
 
-        None for wide rows: their trees see a projection of the columns.
+        None for wide rows, because their trees see a projection of the columns, and for trees
+        whose inner nodes have no value.
         """
-        if self.projection_ is not None:
+        if self.projection_ is not None or not self._has_paths:
             return None
         forest, read = self.forest_, self._read_sum
         start = baseline.astype(np.float32)[None]
