@@ -30,7 +30,7 @@ def namespace(array: Array) -> ModuleType:
 
 
 def to_numpy(array: Array) -> np.ndarray:
-    """Bring an array back to NumPy; without a copy where it is in main memory."""
+    """Bring an array back to NumPy; without a copy if it is in main memory."""
     found: np.ndarray = array if isinstance(array, np.ndarray) else array.detach().cpu().numpy()
     return found
 
@@ -43,7 +43,7 @@ def convert_like(other: Array, array: np.ndarray) -> Array:
 
 
 def mean_over(axis: int, array: Array) -> Array:
-    """Mean over an axis; free of charge where the axis has one element."""
+    """Mean over an axis; costs nothing if the axis has one element."""
     return array.squeeze(axis) if array.shape[axis] == 1 else array.mean(axis)
 
 
@@ -56,10 +56,10 @@ def is_module(value: Any) -> bool:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep products to the calling thread: waiting for others takes longer than small products.
+    """Run products on the calling thread: waiting for others takes longer than small products.
 
-    The limit applies to the whole process, so where callers overlap the first sets it and the
-    last lifts it.
+    The limit applies to the whole process, so if callers overlap the first sets it and the last
+    lifts it.
     """
     with _blas.lock:
         if not _blas.n_callers:
@@ -75,7 +75,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 class _Blas:
-    """Who keeps BLAS to one thread now."""
+    """How many callers keep BLAS to one thread."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""NetworkDetector: what every detector trained by gradients shares."""
+"""NetworkDetector: what all detectors trained by gradients share."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ from devnet.engine.trainer import Epoch, Objective, Training, train
 
 logger = logging.getLogger(__name__)
 
-THREADED_PRODUCTS = 1 << 24  # multiplications of a step from which several threads are faster
+THREADED_PRODUCTS = 1 << 24  # multiplications per step above which several threads are faster
 
 
 def _is_hidden(value: Any) -> bool:
@@ -37,9 +37,9 @@ def _is_hidden(value: Any) -> bool:
 class NetworkDetector(FewLabelDetector):
     """Trains a stack of networks on balanced batches.
 
-    Abstract. A detector says whether a linear unit ends its network (`_has_output_unit`), what
-    the outputs should become (`_objective`) and how they score a row (`_member_scores`). It may
-    take other batches (`_sampler`) or steps (`_rule`), and leave out biases.
+    Abstract. A detector defines whether its network ends in a linear unit (`_has_output_unit`),
+    the objective of the outputs (`_objective`) and how they score a row (`_member_scores`). It may
+    use other batches (`_sampler`) or steps (`_rule`), and leave out biases.
     """
 
     _sampler: ClassVar[Any] = BalancedSampler
@@ -75,7 +75,7 @@ class NetworkDetector(FewLabelDetector):
 
     @with_callbacks
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on training from the present weights, for `n_epochs` epochs on these rows.
+        """Continue training from the present weights, for `n_epochs` epochs on these rows.
 
         The first call is a `fit`. Use it when labels arrive: give the labelled anomalies, old and
         new, together with unlabelled rows.
@@ -85,7 +85,7 @@ class NetworkDetector(FewLabelDetector):
         X, y, sample_weight
             As for `fit`.
         classes : sequence of two values, optional
-            All values of y, where the first call does not see both.
+            All values of y, if the first call does not see both.
 
         Returns
         -------
@@ -145,12 +145,12 @@ class NetworkDetector(FewLabelDetector):
         return int(self.n_batches)
 
     def _before_training(self, network: Any, rows: Rows, halves: Halves) -> None:
-        """What a detector needs to know of the initial network."""
+        """Learn what the detector needs from the initial network."""
 
     def _after_training(
         self, rows: Rows, halves: Halves, generators: list[np.random.Generator]
     ) -> None:
-        """What a detector needs to know of the trained `network_`."""
+        """Learn what the detector needs from the trained `network_`."""
 
     def _refuse_device(self) -> None:
         if str(self.device) not in ("auto", "cpu") and not is_module(self.hidden):
@@ -167,7 +167,7 @@ class NetworkDetector(FewLabelDetector):
         if is_module(self.hidden):
             if is_wide:
                 raise ValueError(
-                    f"a torch module as feature learner takes dense rows, but X is sparse with "
+                    f"a torch module as feature learner needs dense rows, but X is sparse with "
                     f"{n_columns} columns; give hidden as a tuple of layer widths instead."
                 )
             from devnet.engine.module_network import ModuleNetwork
@@ -258,12 +258,12 @@ class NetworkDetector(FewLabelDetector):
         return scores.astype(np.float64)
 
     def _mean_score(self, outputs: Array) -> np.ndarray:
-        """The mean deviation of the members is the score, (b,)."""
+        """Scores (b,): the mean over the members."""
         return to_numpy(mean_over(0, self._member_scores(outputs)))
 
     @property
     def is_thread_safe(self) -> bool:
-        """Built-in networks only read; a caller's module may not."""
+        """True for built-in networks; a caller's module may not be thread-safe."""
         return not is_module(self.hidden)
 
     def _refuse_changed_parameters(self, what: str) -> None:
@@ -273,7 +273,7 @@ class NetworkDetector(FewLabelDetector):
         ):
             raise ValueError(
                 f"cannot {what} from the present weights, because `hidden`, `end_to_end` or "
-                "`n_members` was changed since the fit; change them back, or fit a new detector."
+                "`n_members` was changed after the fit; change them back, or fit a new detector."
             )
 
     def _tensors(self) -> dict[str, np.ndarray]:

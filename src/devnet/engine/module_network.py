@@ -15,12 +15,12 @@ from devnet.engine.scoring_network import Gradient
 
 
 class ModuleNetwork:
-    """m copies of a module, each with one linear unit on top; the contract of ScoringNetwork.
+    """m copies of a module, each with one linear unit on top; same contract as ScoringNetwork.
 
-    Weights and running statistics of a member are views of its row in `parameters`, so the
+    A member's weights and running statistics are views of its row in `parameters`, so the
     optimizer, the best epoch and the model file treat this network like any other. The gradient
-    comes from autograd. The L2 penalty falls on the module's kernels: its trainable parameters of
-    two or more axes. A labelled anomaly stands once in a batch, with its multiplicity as weight;
+    comes from autograd. The L2 penalty applies to the module's kernels: its trainable parameters
+    with two or more axes. A labelled anomaly is in a batch once, with its multiplicity as weight;
     layers that mix rows, such as batch normalisation, see it once.
 
     Parameters
@@ -128,14 +128,14 @@ class ModuleNetwork:
             yield selection, self.forward(self.to_device(tile[None]))[0]
 
     def forward(self, rows: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Outputs (m, b, k), and the same with their graph, one a member.
+        """Outputs (m, b, k), and the outputs of each member with their graph.
 
         Rows are (m, b, d), or (1, b, d) for all members.
         """
         rows = rows.to(self.parameters.dtype).expand(len(self.members), -1, -1)
         if self.members[0].training:
             with torch.random.fork_rng():
-                torch.set_rng_state(self._random_state)  # what the caller draws is left alone
+                torch.set_rng_state(self._random_state)  # the caller's draws are left alone
                 outputs = self._outputs(rows)
                 self._random_state = torch.get_rng_state()
         else:
@@ -147,11 +147,11 @@ class ModuleNetwork:
         return [member(part) for member, part in zip(self.members, rows, strict=True)]
 
     def new_gradient(self) -> Gradient:
-        """Room for the result of `backward`."""
+        """Memory for the result of `backward`."""
         return Gradient(torch.zeros_like(self.parameters))
 
     def backward(self, tape: list[Tensor], slope: Tensor, gradient: Gradient) -> None:
-        """Leave the gradient of sum(slope * outputs), slope (m, b, k), in `gradient`."""
+        """Write the gradient of sum(slope * outputs), slope (m, b, k), to `gradient`."""
         rows = gradient.dense
         rows.zero_()
         for member, output, part, row in zip(self.members, tape, slope, rows, strict=True):
@@ -218,7 +218,7 @@ def _kernels(member: nn.Sequential) -> list[Tensor]:
 
 
 def _ordered(member: nn.Sequential) -> list[Tensor]:
-    """Penalised kernels, other trained weights, the rest: the order of a flat row."""
+    """Order of a flat row: penalised kernels, other trained weights, everything else."""
     learner = list(member[0].parameters())
     others = [weight for weight in learner if weight.requires_grad and weight.ndim < 2]
     unit = [weight for part in list(member)[1:] for weight in part.parameters()]

@@ -40,14 +40,14 @@ class ScoringNetwork:
         Widths from input to output: (d, 20, 1) is the paper's network, (d, 1) its linear variant,
         (d, 20) the variant without output unit.
     parameters : (m, P) array
-        The kernels of a member in the order of the layers, then its biases, in one row. A sparse
-        first kernel is not among them.
+        One row per member: its kernels in the order of the layers, then its biases. A sparse
+        first kernel is not included.
     output_unit : bool
-        Whether the last layer is the linear unit eta; without it the last layer is a ReLU layer.
+        Whether the last layer is the linear unit eta; otherwise it is a ReLU layer.
     biases : bool
-        Whether biases are trained; else they stay zero.
+        Whether biases are trained; otherwise they stay zero.
     first_kernel : SparseKernel, optional
-        The kernel of the first layer for rows of very many columns.
+        The kernel of the first layer, for rows with very many columns.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class ScoringNetwork:
         biases: bool = True,
         sparse: bool = False,
     ) -> "ScoringNetwork":
-        """Glorot-uniform kernels, zero biases; one generator a member.
+        """Glorot-uniform kernels, zero biases; one generator per member.
 
         A sparse first kernel starts without columns; see `SparseKernel.start_training`.
         """
@@ -155,9 +155,9 @@ class ScoringNetwork:
 
     @property
     def n_penalised(self) -> int:
-        """How many parameters, from the first on, are weights of hidden kernels.
+        """How many parameters, counted from the first, are weights of hidden kernels.
 
-        The L2 penalty falls on them, not on biases and not on the output unit.
+        The L2 penalty applies to these, not to biases or the output unit.
         """
         kernels = self._shapes["kernels"]
         hidden = kernels[:-1] if self.output_unit else kernels
@@ -216,7 +216,8 @@ class ScoringNetwork:
     def forward(self, rows: np.ndarray | list[sp.csr_array]) -> tuple[np.ndarray, list[Any]]:
         """Outputs (m, b, k), and what `backward` needs: the inputs of each layer and the outputs.
 
-        Rows are (m, b, d), or (1, b, d) for all members. The next call overwrites the outputs.
+        Rows are (m, b, d), or (1, b, d) shared by all members. The next call overwrites the
+        outputs.
         """
         activation: Any = rows
         tape: list[Any] = []
@@ -234,12 +235,12 @@ class ScoringNetwork:
         return activation, [*tape, activation]
 
     def new_gradient(self) -> Gradient:
-        """Room for the result of `backward`."""
+        """Memory for the result of `backward`."""
         dense = np.zeros_like(self.parameters)
         return Gradient(dense, *_views(dense, self._shapes))
 
     def backward(self, tape: list[Any], slope: np.ndarray, gradient: Gradient) -> None:
-        """Leave the gradient of sum(slope * outputs), slope (m, b, k), in `gradient`."""
+        """Write the gradient of sum(slope * outputs), slope (m, b, k), to `gradient`."""
         ones = np.ones_like(slope[:, :, :1]).swapaxes(1, 2)  # (m, 1, b)
         for layer in range(len(self._kernels) - 1, -1, -1):
             inputs, outputs = tape[layer], tape[layer + 1]
@@ -253,11 +254,11 @@ class ScoringNetwork:
                 np.matmul(inputs.swapaxes(1, 2), slope, out=gradient.kernels[layer])
             if layer > 0:
                 back = self._kernels[layer].swapaxes(1, 2)
-                # (m, b, h of the layer below); from one output it is an outer product
+                # (m, b, h of the layer below); with one output it is an outer product
                 slope = slope @ back if slope.shape[2] > 1 else slope * back
 
     def _product(self, layer: int, inputs: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-        """Multiply into memory that is kept: fresh memory costs more than the product."""
+        """Multiply into reused memory: allocating it costs more than the product."""
         shape = (kernel.shape[0], inputs.shape[1], kernel.shape[2])
         buffer = self._buffers.get(layer)
         if buffer is None or buffer.shape != shape:
@@ -303,18 +304,18 @@ def layer_sizes(hidden: Sequence[int], n_columns: int, output_unit: bool) -> tup
 
 
 def is_first_hidden(sizes: tuple[int, ...], output_unit: bool) -> bool:
-    """Whether the first layer is a hidden one, not the output unit itself."""
+    """Whether the first layer is hidden, not the output unit itself."""
     return len(sizes) > 2 or not output_unit
 
 
 def parameter_count(sizes: tuple[int, ...], *, sparse: bool) -> int:
-    """Parameters P of one member, those of a sparse first kernel left out."""
+    """Parameters P of one member, without those of a sparse first kernel."""
     shapes = _shapes(sizes, sparse=sparse)
     return sum(fan_in * fan_out for part in shapes.values() for fan_in, fan_out in part)
 
 
 def _shapes(sizes: tuple[int, ...], *, sparse: bool) -> dict[str, list[tuple[int, int]]]:
-    """Shape of each parameter, in the order of the flat row; a sparse kernel has no rows there."""
+    """Shape of each parameter, in the order of the flat row; a sparse kernel has no rows."""
     kernels = list(pairwise(sizes))
     biases = [(1, fan_out) for _, fan_out in kernels]
     if sparse:

@@ -1,4 +1,4 @@
-"""DeepSVDD: draw unlabelled rows to a centre, push labelled anomalies away from it."""
+"""DeepSVDD: pull unlabelled rows to a centre, push labelled anomalies away from it."""
 
 import logging
 from typing import Any, ClassVar
@@ -14,38 +14,38 @@ from devnet.engine.trainer import Objective
 
 logger = logging.getLogger(__name__)
 
-CHUNK = 256  # rows that are represented together
-TINY = 1e-12  # keeps a row at the centre from a division by zero
+CHUNK = 256  # rows represented together
+TINY = 1e-12  # avoids a division by zero for a row at the centre
 
 
 class DeepSVDD(LandmarkDetector):
     """Learn a representation in which normal rows lie close to a fixed centre.
 
     The centre is the mean initial representation of unlabelled rows. With `margin=None` only
-    unlabelled rows train: each is drawn to the centre, the original one-class objective. With a
-    margin, labelled anomalies are pushed at least so far away, the adaptation that the paper of
-    DevNet compares with. A row's score is its distance to the centre. There are no biases: with
+    unlabelled rows are used: each is pulled to the centre, the original one-class objective. With
+    a margin, labelled anomalies are pushed at least that far away, the adaptation that the DevNet
+    paper compares with. A row's score is its distance to the centre. There are no biases: with
     them every row could be mapped to the centre.
 
     Parameters
     ----------
     hidden : tuple of int or torch.nn.Module, default=(20,)
-        Widths of the ReLU layers of the representation, or a module that makes it.
+        Widths of the ReLU layers of the representation, or a module that computes it.
     margin : float or None, default=5.0
         Distance to the centre that labelled anomalies should have; None leaves them out.
     confidence : float, default=0.95
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     n_epochs, n_batches, batch_size : int, default=50, 20 and 512
-        Epochs, steps of an epoch, and draws of a step: half from the labelled anomalies, half
-        from the unlabelled rows.
+        Epochs, steps per epoch, and draws per step: half from the labelled anomalies, half from
+        the unlabelled rows.
     learning_rate : float, default=0.001
-        Of RMSprop.
+        Learning rate of RMSprop.
     l2 : float, default=0.01
         Penalty l2 * sum(w^2) on the kernels of hidden layers.
     clip_norm : float or None, default=1.0
-        Longest gradient; a longer one is scaled down. None leaves all as they are.
+        Largest norm of a gradient; a longer one is scaled down. None clips nothing.
     keep_best : bool, default=True
-        Keep the weights of the epoch with the lowest loss rather than of the last one.
+        Keep the weights of the epoch with the lowest loss rather than the last one.
     n_members : int, default=1
         Networks trained side by side from independent draws; the score is their mean.
     pos_label, device, warm_start, keep_interrupted, verbose, random_state
@@ -56,7 +56,7 @@ class DeepSVDD(LandmarkDetector):
     landmarks_ : array of shape (n_members, 1, width)
         The centre.
     threshold_ : float
-        Anomaly score above which `predict` sees an anomaly.
+        Anomaly score above which `predict` reports an anomaly.
     classes_, network_, history_, best_epoch_, n_iter_, n_features_in_, feature_names_in_
         As for `DevNet`.
 
@@ -165,10 +165,10 @@ class DeepSVDD(LandmarkDetector):
 def svdd_loss_and_slope(
     offset: Array, *, is_anomaly: Array, margin: float | None
 ) -> tuple[Array, Array]:
-    """Loss of each row (m, b, 1), and its slope by the offset from the centre (m, b, k).
+    """Loss of each row (m, b, 1), and its slope for the offset from the centre (m, b, k).
 
-    Squared distance of an unlabelled row; of a labelled anomaly what its distance lacks to the
-    margin, or nothing where there is no margin.
+    An unlabelled row's loss is its squared distance. A labelled anomaly's is what its distance
+    lacks to the margin, or zero if there is no margin.
     """
     xp = namespace(offset)
     squared = (offset * offset).sum(2)[:, :, None]
