@@ -1,4 +1,4 @@
-"""DevNet as its users see it: it learns, it means what it says, bad input gets a sentence."""
+"""DevNet as its users see it: it learns, scores mean what they say, bad input gets a clear error."""
 
 import logging
 import sys
@@ -162,7 +162,7 @@ def test_narrow_sparse_rows_train_exactly_as_dense_ones(task):
 
 
 def wide_task(seed, d=5000):
-    """A sparse task of many columns, of which the first 40 carry the anomalies."""
+    """A sparse task with many columns; the first 40 carry the anomalies."""
     generator = np.random.default_rng(seed)
     noise = sp.random_array((900, d), density=0.004, format="lil", dtype=np.float32, rng=generator)
     signal = generator.random((60, 40)) < 0.4
@@ -210,7 +210,7 @@ def test_a_column_never_seen_in_training_weighs_zero():
     np.testing.assert_array_equal(model.anomaly_score(changed.tocsr()), model.anomaly_score(rows))
 
 
-# Members, going on, seeds
+# Members, resuming, seeds
 
 
 def test_a_member_equals_a_network_trained_alone(task):
@@ -283,7 +283,7 @@ def test_the_penalty_of_lazy_columns_does_not_ramp_up():
         .fit(rows, y)
         .history_
     ]
-    # 2 d h / (d + h) is the sum of squares of Glorot weights; it is there from the first step on.
+    # 2 d h / (d + h) is the sum of squares of Glorot weights; it is there from the first step.
     assert losses[0] > 0.5 * 2 * 5000 * 20 / 5020 * 0.95
     np.testing.assert_allclose(losses, losses[0], rtol=0.05)
 
@@ -418,7 +418,7 @@ def test_a_device_is_for_torch_modules(device, task):
     )
 
 
-# Talking
+# Output
 
 
 def test_silent_unless_asked(task, capfd, caplog):

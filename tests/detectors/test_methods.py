@@ -1,4 +1,4 @@
-"""Rebuilding a saved detector."""
+"""Restoring a saved detector."""
 
 import json
 

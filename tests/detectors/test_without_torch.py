@@ -1,4 +1,4 @@
-"""Built-in networks and all other detectors work where torch cannot be imported."""
+"""Built-in networks and all other detectors work if torch cannot be imported."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""References made of scores: what they are, that they do not run away, what scores then mean."""
+"""References made of scores: their values, that they do not run away, what scores mean then."""
 
 from types import SimpleNamespace
 
@@ -40,7 +40,7 @@ def test_a_step_s_reference_is_that_of_the_batch_s_unlabelled_draws(with_torch, 
     scores, weight, batch = batch_of(np.random.default_rng(seed), to_device)
     found = DataReference(0.5).for_training(3, 4, [], to_device)(to_device(scores), batch)
     for member in range(2):
-        times = weight[member, 3:, 0].astype(int)  # every draw as a row of its own
+        times = weight[member, 3:, 0].astype(int)  # every draw as its own row
         draws = np.repeat(scores[member, 3:], times, axis=0)
         np.testing.assert_allclose(found.mean[member, 0], draws.mean(0), rtol=1e-5)
         expected = np.sqrt(draws.var(0) + 0.25)

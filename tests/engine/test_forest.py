@@ -1,4 +1,4 @@
-"""Trees as arrays walk like scikit-learn's, in any batch; edited ones are never walked."""
+"""Trees as arrays score like scikit-learn's, in any batch; edited ones never score a row."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def fitted(seed, n=400, d=5, n_trees=7):
 
 
 def walked(tree, row):
-    """The value of the leaf that a row ends in, node by node."""
+    """The value of the leaf that a row reaches, node by node."""
     node = 0
     while tree.left[node] >= 0:
         is_left = np.float64(row[tree.column[node]]) <= tree.threshold[node]
@@ -60,7 +60,7 @@ def test_each_value_is_that_of_one_tree(seed):
 
 
 def moved(tree, row):
-    """What each column adds on the way of a row, node by node."""
+    """What each column adds along a row's path, node by node."""
     node, parts = 0, np.zeros(len(row))
     while tree.left[node] >= 0:
         column = tree.column[node]
@@ -106,7 +106,7 @@ def test_tensors_and_back_are_bit_equal(seed):
 
 
 def small():
-    """A tree of one cut and a tree that is a leaf, as tensors."""
+    """A tree with one split and a tree that is a leaf, as tensors."""
     cut = Tree(*map(np.array, ([1, -1, -1], [2, -1, -1], [1, 0, 0], [0.5, 0, 0], [0, 3.0, 4.0])))
     leaf = Tree(*map(np.array, ([-1], [-1], [0], [0.0], [10.0])))
     return Forest.of([cut, leaf], 2).to_tensors()

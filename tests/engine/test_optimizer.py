@@ -25,10 +25,10 @@ def keras(rule, weights, gradients, *, n_penalised, l2, clip_norm):
         norm = np.sqrt((gradient**2).sum())
         if clip_norm is not None and norm >= clip_norm:
             gradient = gradient * clip_norm / norm
-        if isinstance(rule, RMSprop):  # rho 0.9, epsilon outside of the root
+        if isinstance(rule, RMSprop):  # rho 0.9, epsilon outside the root
             mean_square = 0.9 * mean_square + 0.1 * gradient**2
             step = gradient / (np.sqrt(mean_square) + 1e-7)
-        else:  # Adadelta: rho 0.95, epsilon inside of both roots
+        else:  # Adadelta: rho 0.95, epsilon inside both roots
             mean_square = 0.95 * mean_square + 0.05 * gradient**2
             step = gradient * np.sqrt(mean_square_step + 1e-7) / np.sqrt(mean_square + 1e-7)
             mean_square_step = 0.95 * mean_square_step + 0.05 * step**2
@@ -37,7 +37,7 @@ def keras(rule, weights, gradients, *, n_penalised, l2, clip_norm):
 
 
 def as_on_torch(network):
-    """What the optimizer sees of a network, with torch's arrays as those of a module are."""
+    """What the optimizer sees of a network, with the torch tensors of a module."""
     torch = pytest.importorskip("torch")
     return SimpleNamespace(
         parameters=torch.from_numpy(network.parameters.copy()),

@@ -11,7 +11,7 @@ from devnet.engine.sampler import BalancedSampler
 
 
 def plain_training(model, rows, y):
-    """Algorithm 1 with autograd and the draws of `model`: an nn.Sequential, a loss a step."""
+    """Algorithm 1 with autograd and the draws of `model`: an nn.Sequential, one loss per step."""
     torch = pytest.importorskip("torch")
     nn = torch.nn
     generators = member_generators(model.random_state, 1)
@@ -30,7 +30,7 @@ def plain_training(model, rows, y):
     mean_square = [torch.zeros_like(weight) for weight in phi.parameters()]
     losses = []
     for step, batch in enumerate(batches):
-        # Every draw as a row of its own, as the paper writes it.
+        # Every draw as its own row, as in the paper.
         times = np.round(batch.weight[0, :, 0] * 512).astype(int)
         drawn = torch.from_numpy(np.repeat(batch.rows[0], times, axis=0))
         label = torch.from_numpy(np.repeat(batch.is_anomaly[0, :, 0], times)).float()

@@ -1,4 +1,4 @@
-"""What holds for every method, by the same words as for DevNet."""
+"""What holds for every method, exactly as for DevNet."""
 
 import numpy as np
 import pytest
@@ -224,7 +224,7 @@ def test_members_train_side_by_side_and_a_module_can_learn_the_features(name, ta
 def test_rows_of_weight_zero_are_no_landmarks(name, task):
     rows, y, _ = task
     rows, weight = rows.copy(), np.ones(len(rows))
-    rows[100:700] += 1e3  # were they counted, the landmarks would lie far out
+    rows[100:700] += 1e3  # if they counted, the landmarks would lie far out
     weight[100:700] = 0
     left_out = quick(name).fit(rows, y, sample_weight=weight)
     assert np.abs(left_out.landmarks_).max() < 100

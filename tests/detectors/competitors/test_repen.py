@@ -49,7 +49,7 @@ def test_lesinn_is_the_mean_distance_to_the_nearest_of_each_subsample(make, seed
 
 
 def triplets(rows, is_anomaly, seed, n_steps=60, batch_size=64):
-    """Row numbers (n, 3), told by a first column that numbers the rows."""
+    """Row indices (n, 3), read off a first column that numbers the rows."""
     numbered = np.column_stack([np.arange(len(rows)), rows]).astype(np.float32)
     sampler = TripletSampler(
         as_rows(numbered),
