@@ -1,4 +1,4 @@
-"""Opening whatever `save` wrote: a detector, or a model of raw tables."""
+"""Open whatever `save` wrote: a detector, or a model of raw tables."""
 
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,8 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> "FewLabelDetector 
     path : str or path
         The model file.
     hidden : torch.nn.Module, optional
-        The feature learner, for a detector that was trained with a module of yours: the file
-        holds its weights, not its code.
+        The feature learner of a detector that was trained with a module of yours: the file holds
+        its weights, not its code.
 
     Returns
     -------
@@ -29,11 +29,11 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> "FewLabelDetector 
     Raises
     ------
     ModelFileError
-        Where the file is cut, foreign, newer or edited. Nothing of it is executed.
+        If the file is truncated, foreign, newer or edited. Nothing in it is executed.
     """
     header, tensors = model_file.read(path)
     if "table" not in header:
         return restore(header, tensors, hidden=hidden)
-    from devnet.tables.table_model import TableModel  # needs pyarrow, which detectors do not
+    from devnet.tables.table_model import TableModel  # needs pyarrow; detectors do not
 
     return TableModel.restore(header, tensors)

@@ -1,4 +1,4 @@
-"""The door of every detector: which input works, and which sentence the rest gets."""
+"""Input of every detector: what works, and the clear errors for the rest."""
 
 import numpy as np
 import pandas as pd

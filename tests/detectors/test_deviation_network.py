@@ -1,18 +1,17 @@
-"""DevNet as its users see it: it learns, it means what it says, bad input gets a sentence."""
+"""DevNet as its users see it: it learns, scores mean what they say, bad input gets a clear error."""
 
 import logging
+import sys
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from support.tasks import make_task
 
 from devnet import DevNet, GaussianPrior
-from devnet.core.arrays import place_on
 from devnet.detectors import network_detector
 
 
@@ -163,7 +162,7 @@ def test_narrow_sparse_rows_train_exactly_as_dense_ones(task):
 
 
 def wide_task(seed, d=5000):
-    """A sparse task of many columns, of which the first 40 carry the anomalies."""
+    """A sparse task with many columns; the first 40 carry the anomalies."""
     generator = np.random.default_rng(seed)
     noise = sp.random_array((900, d), density=0.004, format="lil", dtype=np.float32, rng=generator)
     signal = generator.random((60, 40)) < 0.4
@@ -211,26 +210,7 @@ def test_a_column_never_seen_in_training_weighs_zero():
     np.testing.assert_array_equal(model.anomaly_score(changed.tocsr()), model.anomaly_score(rows))
 
 
-@pytest.mark.parametrize(
-    "variant", [{}, {"hidden": (6, 4)}, {"end_to_end": False}, {"n_members": 3}]
-)
-@pytest.mark.parametrize("wide", [False, True])
-def test_the_engine_is_the_same_on_torch_arrays(variant, wide, monkeypatch):
-    """What runs on CUDA, here on torch's CPU."""
-    rows, y = wide_task(0)[:2] if wide else make_task(0)[:2]
-    expected = quick(**variant).fit(rows, y)
-    # As on CUDA, torch computes, and the fitted network comes back to NumPy.
-    monkeypatch.setattr(
-        DevNet, "_place", lambda self, device: place_on("cpu", with_torch=device != "cpu")
-    )
-    found = quick(**variant).fit(rows, y)
-    assert found.best_epoch_ == expected.best_epoch_
-    np.testing.assert_allclose(
-        found.anomaly_score(rows), expected.anomaly_score(rows), rtol=1e-3, atol=1e-4
-    )
-
-
-# Members, going on, seeds
+# Members, resuming, seeds
 
 
 def test_a_member_equals_a_network_trained_alone(task):
@@ -303,7 +283,7 @@ def test_the_penalty_of_lazy_columns_does_not_ramp_up():
         .fit(rows, y)
         .history_
     ]
-    # 2 d h / (d + h) is the sum of squares of Glorot weights; it is there from the first step on.
+    # 2 d h / (d + h) is the sum of squares of Glorot weights; it is there from the first step.
     assert losses[0] > 0.5 * 2 * 5000 * 20 / 5020 * 0.95
     np.testing.assert_allclose(losses, losses[0], rtol=0.05)
 
@@ -334,6 +314,7 @@ def test_a_network_without_layers_is_refused(task):
 
 
 def test_random_state_decides_everything_and_global_state_nothing(task):
+    torch = pytest.importorskip("torch")
     rows, y, _ = task
 
     def scores(random_state):
@@ -421,15 +402,23 @@ def test_impossible_parameters_are_refused(parameters, words, task):
         DevNet(**parameters).fit(rows, y)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without CUDA")
-def test_cuda_is_refused_where_there_is_none(task):
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", "mps"])
+def test_a_device_is_for_torch_modules(device, task):
     rows, y, _ = task
-    with pytest.raises(ValueError, match="no CUDA here; use device='auto'"):
-        quick(device="cuda").fit(rows, y)
-    assert quick(device=torch.device("cpu")).fit(rows, y).n_iter_ == 3
+    words = (
+        rf"device='{device}' is for torch modules, but hidden=\(20,\).*leave device out, or give"
+    )
+    with pytest.raises(ValueError, match=words):
+        quick(device=device).fit(rows, y)
+    model = quick().fit(rows, y).set_params(device=device)
+    with pytest.raises(ValueError, match=words):
+        model.partial_fit(rows, y)
+    np.testing.assert_array_equal(
+        quick(device="cpu").fit(rows, y).anomaly_score(rows), model.anomaly_score(rows)
+    )
 
 
-# Talking
+# Output
 
 
 def test_silent_unless_asked(task, capfd, caplog):
@@ -445,10 +434,46 @@ def test_silent_unless_asked(task, capfd, caplog):
 
 def test_verbose_shows_a_bar_on_a_terminal(task, monkeypatch, capsys):
     rows, y, _ = task
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    quick(verbose=True).fit(rows, y)
+    pytest.importorskip("rich")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    model = quick(verbose=True).fit(rows, y)
     shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "DevNet ━" in shown.err
-    assert "epoch 3/3  loss" in shown.err
-    assert shown.err.endswith("\n")
+    assert shown.err == ""
+    assert "DevNet - fit" in shown.out
+    assert "━" in shown.out
+    assert "100%" in shown.out
+    model.set_params(verbose=False).partial_fit(rows, y)  # the bar was for one fit
+    assert capsys.readouterr() == ("", "")
+
+
+def test_verbose_is_silent_where_nobody_watches(task, capfd):
+    rows, y, _ = task
+    quick(verbose=True).fit(rows, y)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_verbose_without_rich_names_what_to_install(task, monkeypatch, caplog):
+    rows, y, _ = task
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setitem(sys.modules, "rich", None)
+    assert quick(verbose=True).fit(rows, y).n_iter_ == 3
+    assert "pip install 'deviation-network[progress]'" in caplog.text
+
+
+def test_verbose_leaves_the_caller_s_callbacks_alone(task, monkeypatch, capsys):
+    rows, y, _ = task
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+
+    class Quiet:
+        def setup(self, estimator, context): ...
+
+        def teardown(self, estimator, context): ...
+
+        def on_fit_task_begin(self, estimator, context): ...
+
+        def on_fit_task_end(self, estimator, context): ...
+
+    callback = Quiet()
+    model = quick(verbose=True).set_callbacks(callback).fit(rows, y)
+    assert capsys.readouterr() == ("", "")
+    assert model._skl_callbacks == [callback]

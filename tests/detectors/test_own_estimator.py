@@ -1,4 +1,4 @@
-"""An estimator that is named by its import path scores like any method, or gets a sentence."""
+"""An estimator named by its import path scores like any method, or raises a clear error."""
 
 import numpy as np
 import pytest

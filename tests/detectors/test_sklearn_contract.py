@@ -112,7 +112,7 @@ def test_clone_and_pickle(task):
     assert clone(model).get_params() == model.get_params()
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.anomaly_score(rows), model.anomaly_score(rows))
-    again.set_params(warm_start=True).fit(rows, y)  # its weights are one piece of memory still
+    again.set_params(warm_start=True).fit(rows, y)  # its weights are still one block of memory
     assert not np.array_equal(again.anomaly_score(rows), model.anomaly_score(rows))
 
 

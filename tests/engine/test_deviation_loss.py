@@ -2,19 +2,22 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from devnet import DataReference, GaussianPrior, HybridReference
 from devnet.engine.deviation_loss import (
     deviation_loss,
     deviation_loss_and_slope,
+    deviation_objective,
     slope_through_reference,
 )
 from devnet.engine.reference_scores import Reference
+from devnet.engine.sampler import Batch
 
 MARGIN = 5.0
+SMALL_STEP = 1e-6
 finite = st.floats(-20, 20, allow_nan=False, width=64)
 references = st.builds(Reference, st.floats(-3, 3), st.floats(0.2, 5), st.none())
 
@@ -72,6 +75,7 @@ def test_slope_equals_finite_differences_away_from_kinks(batch, reference):
 
 @given(batches(), references)
 def test_slope_equals_autograd(batch, reference):
+    torch = pytest.importorskip("torch")
     scores, is_anomaly = (torch.from_numpy(part) for part in batch)
     scores.requires_grad_()
     keywords = {"is_anomaly": is_anomaly, "margin": MARGIN}
@@ -131,6 +135,7 @@ def test_a_reference_that_would_enlarge_the_scores_is_refused():
 @pytest.mark.parametrize("share", [1.0, 0.3])
 def test_slope_through_the_reference_equals_autograd(share, seed):
     """The reference as a function of the scores: a sample of them mixed with N(1, 2^2)."""
+    torch = pytest.importorskip("torch")
     generator = np.random.default_rng(seed)
     scores = torch.from_numpy(generator.normal(1, 3, (2, 9, 3))).requires_grad_()
     is_anomaly = torch.from_numpy(np.tile((np.arange(9) < 4)[:, None], (2, 1, 3)))
@@ -152,3 +157,37 @@ def test_slope_through_the_reference_equals_autograd(share, seed):
 def test_a_prior_has_no_slope():
     slope = np.ones((1, 2, 1))
     assert slope_through_reference(slope, slope, Reference(0.0, 1.0)) is slope
+
+
+# The objective
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("kind", [GaussianPrior, DataReference, HybridReference])
+def test_the_slope_is_that_of_finite_differences(kind, n_outputs, seed):
+    generator = np.random.default_rng(seed)
+    outputs = generator.normal(2, 2, size=(2, 8, n_outputs))
+    is_anomaly = np.tile((np.arange(8) < 3)[:, None], (2, 1, 1))
+    weight = generator.random((2, 8, 1))
+    batch = Batch(0, None, is_anomaly, weight / weight.sum(1)[:, None])
+    generators = [np.random.default_rng([seed, member]) for member in range(2)]
+    reference_of = kind().for_training(n_outputs, 1, generators, lambda array: array)
+    objective = deviation_objective(reference_of, 5.0)
+    loss, slope = objective(outputs.copy(), batch)
+    assert loss.shape == (2,)
+    for index in np.ndindex(outputs.shape):
+        moved = outputs.copy()
+        moved[index] += SMALL_STEP
+        found = (objective(moved, batch)[0] - loss).sum() / SMALL_STEP
+        assert slope[index] == pytest.approx(found, abs=1e-4)
+
+
+def test_rows_count_by_their_weight():
+    outputs = np.array([[[1.0], [2.0]]])
+    batch = Batch(0, None, np.zeros((1, 2, 1), bool), np.array([[[0.25], [0.75]]]))
+    reference_of = GaussianPrior(n_scores=10**9).for_training(
+        1, 1, [np.random.default_rng(0)], lambda array: array
+    )
+    loss, slope = deviation_objective(reference_of, 5.0)(outputs, batch)
+    assert loss == pytest.approx([0.25 * 1 + 0.75 * 2], rel=1e-3)
+    np.testing.assert_allclose(slope[0, :, 0], [0.25, 0.75], rtol=1e-3)

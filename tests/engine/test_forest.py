@@ -1,4 +1,4 @@
-"""Trees as arrays walk like scikit-learn's, in any batch; edited ones are never walked."""
+"""Trees as arrays score like scikit-learn's, in any batch; edited ones never score a row."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def fitted(seed, n=400, d=5, n_trees=7):
 
 
 def walked(tree, row):
-    """The value of the leaf that a row ends in, node by node."""
+    """The value of the leaf that a row reaches, node by node."""
     node = 0
     while tree.left[node] >= 0:
         is_left = np.float64(row[tree.column[node]]) <= tree.threshold[node]
@@ -60,7 +60,7 @@ def test_each_value_is_that_of_one_tree(seed):
 
 
 def moved(tree, row):
-    """What each column adds on the way of a row, node by node."""
+    """What each column adds along a row's path, node by node."""
     node, parts = 0, np.zeros(len(row))
     while tree.left[node] >= 0:
         column = tree.column[node]
@@ -106,7 +106,7 @@ def test_tensors_and_back_are_bit_equal(seed):
 
 
 def small():
-    """A tree of one cut and a tree that is a leaf, as tensors."""
+    """A tree with one split and a tree that is a leaf, as tensors."""
     cut = Tree(*map(np.array, ([1, -1, -1], [2, -1, -1], [1, 0, 0], [0.5, 0, 0], [0, 3.0, 4.0])))
     leaf = Tree(*map(np.array, ([-1], [-1], [0], [0.0], [10.0])))
     return Forest.of([cut, leaf], 2).to_tensors()
@@ -121,20 +121,20 @@ def test_a_forest_by_hand():
 @pytest.mark.parametrize(
     ("name", "values", "words"),
     [
-        ("left", [0, -1, -1, -1], "behind its parent"),  # would never end
+        ("left", [0, -1, -1, -1], "after its parent"),  # would never end
         ("left", [3, -1, -1, -1], "in the same tree"),
-        ("left", [-2, -1, -1, -1], "behind its parent"),
-        ("left", [2**31 - 1, -1, -1, -1], "behind its parent"),
+        ("left", [-2, -1, -1, -1], "after its parent"),
+        ("left", [2**31 - 1, -1, -1, -1], "after its parent"),
         ("right", [2, -1, -1, 0], "one child"),
         ("right", [-1, -1, -1, -1], "one child"),
-        ("column", [2, 0, 0, 0], "not among the 2"),
-        ("column", [-1, 0, 0, 0], "not among the 2"),
+        ("column", [2, 0, 0, 0], "outside the 2 of the model"),
+        ("column", [-1, 0, 0, 0], "outside the 2 of the model"),
         ("threshold", [np.nan, 0, 0, 0], "not finite"),
         ("value", [0, np.inf, 0, 0], "not finite"),
-        ("start", [0, 4], "start one after the other"),
-        ("start", [1, 3], "start one after the other"),
-        ("start", [0, 0], "start one after the other"),
-        ("start", [3, 0], "start one after the other"),
+        ("start", [0, 4], "start one after another"),
+        ("start", [1, 3], "start one after another"),
+        ("start", [0, 0], "start one after another"),
+        ("start", [3, 0], "start one after another"),
         ("start", [0], "'tree_start', int64 of shape"),
         ("left", [1, -1, -1], "'tree_right'"),
     ],

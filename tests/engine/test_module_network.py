@@ -4,14 +4,15 @@ import pickle
 
 import numpy as np
 import pytest
-import torch
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from support.tasks import make_task
-from torch import nn
 
 import devnet
 from devnet import DevNet
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
 
 
 def learner(d=8):
@@ -110,6 +111,23 @@ def test_unfit_modules_get_a_sentence(module, words, task):
     rows, y, _ = task
     with pytest.raises(ValueError, match=words):
         quick(module).fit(rows, y)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without CUDA")
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", "quantum"])
+def test_a_device_that_torch_cannot_use_is_refused(device, task):
+    rows, y, _ = task
+    with pytest.raises(
+        ValueError, match=rf"device='{device}' cannot be used here .*use device='auto'"
+    ):
+        quick(learner(), device=device).fit(rows, y)
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu", torch.device("cpu")])
+def test_devices_that_torch_can_use(device, task):
+    rows, y, _ = task
+    model = quick(learner(), device=device).fit(rows, y)
+    assert np.isfinite(model.anomaly_score(rows)).all()
 
 
 @pytest.mark.filterwarnings("ignore:Lazy modules")

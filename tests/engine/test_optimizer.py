@@ -1,12 +1,14 @@
 """The optimizer against the update rules of Keras 2, written out one weight at a time."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from devnet.core.arrays import place_on, to_numpy
+from devnet.core.arrays import to_numpy
 from devnet.engine.optimizer import Adadelta, Optimizer, RMSprop
-from devnet.engine.scoring_network import ScoringNetwork
+from devnet.engine.scoring_network import Gradient, ScoringNetwork
 from devnet.engine.sparse_layer import SparseKernel
 
 SIZES = (6, 4, 1)
@@ -23,10 +25,10 @@ def keras(rule, weights, gradients, *, n_penalised, l2, clip_norm):
         norm = np.sqrt((gradient**2).sum())
         if clip_norm is not None and norm >= clip_norm:
             gradient = gradient * clip_norm / norm
-        if isinstance(rule, RMSprop):  # rho 0.9, epsilon outside of the root
+        if isinstance(rule, RMSprop):  # rho 0.9, epsilon outside the root
             mean_square = 0.9 * mean_square + 0.1 * gradient**2
             step = gradient / (np.sqrt(mean_square) + 1e-7)
-        else:  # Adadelta: rho 0.95, epsilon inside of both roots
+        else:  # Adadelta: rho 0.95, epsilon inside both roots
             mean_square = 0.95 * mean_square + 0.05 * gradient**2
             step = gradient * np.sqrt(mean_square_step + 1e-7) / np.sqrt(mean_square + 1e-7)
             mean_square_step = 0.95 * mean_square_step + 0.05 * step**2
@@ -34,20 +36,30 @@ def keras(rule, weights, gradients, *, n_penalised, l2, clip_norm):
     return weights
 
 
+def as_on_torch(network):
+    """What the optimizer sees of a network, with the torch tensors of a module."""
+    torch = pytest.importorskip("torch")
+    return SimpleNamespace(
+        parameters=torch.from_numpy(network.parameters.copy()),
+        n_penalised=network.n_penalised,
+        first_kernel=None,
+        to_device=lambda array: torch.from_numpy(array.copy()),
+    )
+
+
 @pytest.mark.parametrize("with_torch", [False, True])
 @pytest.mark.parametrize("clip_norm", [None, 1.0, 100.0])
 @pytest.mark.parametrize("rule", [RMSprop(0.01), Adadelta(1.0)])
 def test_equals_keras(with_torch, clip_norm, rule, seed):
     generator = np.random.default_rng(seed)
-    place = place_on("cpu", with_torch=with_torch)
-    network = ScoringNetwork.initialise(SIZES, [generator, generator]).copy(place)
-    start = to_numpy(network.parameters).copy()
+    network = ScoringNetwork.initialise(SIZES, [generator, generator])
+    start = network.parameters.copy()
+    if with_torch:
+        network = as_on_torch(network)
     gradients = generator.normal(size=(5, *start.shape)).astype(np.float32)
     optimizer = Optimizer(network, rule, l2=0.3, clip_norm=clip_norm)
-    room = network.new_gradient()
     for gradient in gradients:
-        room.dense[:] = place(gradient)
-        optimizer.step(room)
+        optimizer.step(Gradient(network.parameters * 0 + network.to_device(gradient)))
     for member in range(2):
         expected = keras(
             rule, start[member], gradients[:, member], n_penalised=24, l2=0.3, clip_norm=clip_norm

@@ -1,4 +1,4 @@
-"""The closed form of the reference against the plain way: drawing every prior score."""
+"""The closed form of the reference against plain draws of every prior score."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from devnet import GaussianPrior
 
 
 def drawn_reference(prior, n, generator):
-    """Equations 4 and 5 as they stand: n times l scores."""
+    """Equations 4 and 5 as written: n times l scores."""
     scores = generator.normal(prior.mean, prior.std, (n, prior.n_scores))
     return scores.mean(1), scores.std(1)
 

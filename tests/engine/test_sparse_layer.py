@@ -3,7 +3,6 @@
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.core.arrays import place_on
 from devnet.engine.scoring_network import ScoringNetwork
 from devnet.engine.sparse_layer import SparseKernel
 
@@ -13,7 +12,7 @@ def sparse_rows(seed, n=7, d=40, density=0.1):
     return sp.random_array((n, d), density=density, format="csr", dtype=np.float32, rng=generator)
 
 
-def networks(rows, seed, with_torch=False):
+def networks(rows, seed):
     """The same network with a dense and with a sparse first kernel."""
     dense = ScoringNetwork.initialise((rows.shape[1], 4, 1), [np.random.default_rng(seed)])
     columns = np.unique(rows.indices).astype(np.int64)
@@ -21,36 +20,32 @@ def networks(rows, seed, with_torch=False):
     first = first.start_training(columns, [])
     n_kernel = rows.shape[1] * 4
     sparse = ScoringNetwork(dense.sizes, dense.parameters[:, n_kernel:].copy(), first_kernel=first)
-    place = place_on("cpu", with_torch=with_torch)
-    return dense.copy(place), sparse.copy(place), place
+    return dense, sparse
 
 
 def test_forward_and_backward_equal_a_dense_layer(seed):
     rows = sparse_rows(seed)
     slope = np.random.default_rng(seed).normal(size=(1, 7, 1)).astype(np.float32)
-    for with_torch in (False, True):
-        dense, sparse, place = networks(rows, seed, with_torch)
-        outputs, tape = dense.forward(place(rows.toarray()[None]))
-        found, sparse_tape = sparse.forward([rows])
-        np.testing.assert_allclose(found, outputs, rtol=1e-5, atol=1e-6)
-        gradient, sparse_gradient = dense.new_gradient(), sparse.new_gradient()
-        dense.backward(tape, place(slope.copy()), gradient)
-        sparse.backward(sparse_tape, place(slope.copy()), sparse_gradient)
-        (columns,) = sparse_gradient.columns
-        np.testing.assert_allclose(
-            columns.slope,
-            gradient.kernels[0][0][sparse.first_kernel.columns[columns.touched]],
-            rtol=1e-4,
-            atol=1e-6,
-        )
-        np.testing.assert_allclose(
-            sparse_gradient.dense, gradient.dense[:, 160:], rtol=1e-4, atol=1e-6
-        )
+    dense, sparse = networks(rows, seed)
+    outputs, tape = dense.forward(rows.toarray()[None])
+    found, sparse_tape = sparse.forward([rows])
+    np.testing.assert_allclose(found, outputs, rtol=1e-5, atol=1e-6)
+    gradient, sparse_gradient = dense.new_gradient(), sparse.new_gradient()
+    dense.backward(tape, slope.copy(), gradient)
+    sparse.backward(sparse_tape, slope.copy(), sparse_gradient)
+    (columns,) = sparse_gradient.columns
+    np.testing.assert_allclose(
+        columns.slope,
+        gradient.kernels[0][0][sparse.first_kernel.columns[columns.touched]],
+        rtol=1e-4,
+        atol=1e-6,
+    )
+    np.testing.assert_allclose(sparse_gradient.dense, gradient.dense[:, 160:], rtol=1e-4, atol=1e-6)
 
 
 def test_unknown_columns_weigh_nothing(seed):
     rows = sparse_rows(seed)
-    _, sparse, _ = networks(rows, seed)
+    _, sparse = networks(rows, seed)
     known, _ = sparse.forward([rows])
     sparse.end_training()
     np.testing.assert_allclose(sparse.forward([rows])[0], known, rtol=1e-6)
@@ -63,7 +58,7 @@ def test_unknown_columns_weigh_nothing(seed):
 
 def test_a_kernel_without_columns_gives_zero():
     kernel = SparseKernel.empty(2, 40, 4, is_penalised=True)
-    products, _ = kernel.forward([sparse_rows(0)], like=np.zeros(0))
+    products, _ = kernel.forward([sparse_rows(0)])
     assert products.shape == (2, 7, 4)
     assert not products.any()
 
@@ -74,13 +69,13 @@ def test_weights_are_drawn_when_a_column_is_first_touched(seed):
     started = kernel.start_training(np.arange(40), generators)
     assert not started.kernel.any()
     rows = sparse_rows(seed)
-    started.forward([rows], like=np.zeros(0))
+    started.forward([rows])
     touched = np.unique(rows.indices)
     assert started.kernel[0][touched].all()
     assert np.abs(started.kernel).max() <= np.sqrt(6 / 44)
     assert not np.delete(started.kernel[0], touched, axis=0).any()
     started.end_training()
-    started.forward([sparse_rows(seed + 1)], like=np.zeros(0))
+    started.forward([sparse_rows(seed + 1)])
     assert not np.delete(started.kernel[0], touched, axis=0).any()
 
 

@@ -1,4 +1,4 @@
-"""Priors by name: what is drawn has their law, and tails are those of scipy's distributions."""
+"""Priors by name: draws follow their law, and tails are those of SciPy's distributions."""
 
 import numpy as np
 import pytest

@@ -2,19 +2,18 @@
 
 import numpy as np
 import pytest
-import torch
 from support.tasks import make_task
-from torch import nn
 
 from devnet import DevNet, GaussianPrior
-from devnet.core.arrays import place_on
 from devnet.core.rows import as_rows
 from devnet.core.seeds import member_generators
 from devnet.engine.sampler import BalancedSampler
 
 
 def plain_training(model, rows, y):
-    """Algorithm 1 with autograd and the draws of `model`: an nn.Sequential, a loss a step."""
+    """Algorithm 1 with autograd and the draws of `model`: an nn.Sequential, one loss per step."""
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
     generators = member_generators(model.random_state, 1)
     network = model._initial_network(as_rows(rows), generators)
     first, last = nn.Linear(rows.shape[1], 20), nn.Linear(20, 1)
@@ -26,12 +25,12 @@ def plain_training(model, rows, y):
     sampler = BalancedSampler(
         as_rows(rows), y == 1, batch_size=512, n_steps=n_steps, generators=generators
     )
-    batches = sampler.batches(place_on("cpu", with_torch=False), sparse=False)
+    batches = sampler.batches(network.to_device, sparse=False)
     reference = GaussianPrior().draw((n_steps, 1, 1), generators[0])
     mean_square = [torch.zeros_like(weight) for weight in phi.parameters()]
     losses = []
     for step, batch in enumerate(batches):
-        # Every draw as a row of its own, as the paper writes it.
+        # Every draw as its own row, as in the paper.
         times = np.round(batch.weight[0, :, 0] * 512).astype(int)
         drawn = torch.from_numpy(np.repeat(batch.rows[0], times, axis=0))
         label = torch.from_numpy(np.repeat(batch.is_anomaly[0, :, 0], times)).float()
@@ -52,6 +51,7 @@ def plain_training(model, rows, y):
 
 
 def test_whole_training_equals_a_plain_autograd_loop(seed):
+    torch = pytest.importorskip("torch")
     rows, y, _ = make_task(seed)
     model = DevNet(n_epochs=4, keep_best=False, random_state=seed).fit(rows, y)
     phi, losses = plain_training(model, rows, y)

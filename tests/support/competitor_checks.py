@@ -1,4 +1,4 @@
-"""What every competing method has to do, whatever it is; each one's tests call these."""
+"""What every competing method must do; the tests of each one call these."""
 
 import json
 
@@ -17,7 +17,7 @@ from devnet.core import model_file
 
 
 def wide_task(seed, n=300, d=5000):
-    """Sparse rows of which a few have values in columns of their own."""
+    """Sparse rows; a few have values in columns of their own."""
     rows = sp.random_array((n, d), density=0.01, format="lil", rng=np.random.default_rng(seed))
     y = (np.arange(n) < 30).astype(int)
     rows[:30, :40] = 1.0
@@ -156,7 +156,7 @@ def check_rows_of_weight_zero_do_not_matter(model):
 
 
 def check_a_competitor(model, path):
-    """All of the above that need no more than a quick model with a seed."""
+    """All checks above that need only a quick model with a seed."""
     check_scores_do_not_depend_on_the_batch(clone(model))
     check_saved_and_loaded_is_bit_equal(clone(model), path)
     check_edited_tensors_get_a_sentence(clone(model), path)

@@ -1,4 +1,4 @@
-"""FewLabelDetector: the scikit-learn shell that every detector here shares."""
+"""FewLabelDetector: the scikit-learn shell that all detectors share."""
 
 from abc import ABC, abstractmethod
 from os import PathLike
@@ -16,15 +16,15 @@ from devnet.core.parameters import Constraint, check_parameters
 from devnet.core.rows import Rows, as_rows
 from devnet.significance.calibration import Calibration, Quantile
 
-QUANTILE_ROWS = 10_000  # unlabelled rows that are scored to find a quantile
+QUANTILE_ROWS = 10_000  # unlabelled rows scored to find a quantile
 
 
 class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     """A binary classifier that learns from few labelled anomalies and many unlabelled rows.
 
-    Abstract. Higher scores are more anomalous. A detector says how it learns (`_learn`), how it
-    scores (`_score`), from which score on it raises an alert (`_threshold`) and which tensors it
-    is made of (`_tensors`, `_restore`).
+    Abstract. Higher scores are more anomalous. A detector defines how it learns (`_learn`), how
+    it scores (`_score`), above which score it raises an alert (`_threshold`) and which tensors it
+    consists of (`_tensors`, `_restore`).
     """
 
     _constraints: ClassVar[dict[str, Constraint]]
@@ -45,8 +45,8 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             1 for a labelled anomaly; 0 or missing for an unlabelled row. Any other two values
             work too: the larger one is the anomaly, unless `pos_label` names it.
         sample_weight : array of shape (n_rows,), optional
-            A row is drawn for a batch with probability proportional to its weight, labelled and
-            unlabelled rows each among themselves. Weight 0 leaves a row out.
+            A row is drawn for a batch with probability proportional to its weight, separately
+            among labelled and unlabelled rows. Weight 0 leaves a row out.
 
         Returns
         -------
@@ -69,21 +69,21 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         return self._score(self._rows(X, reset=False))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Anomaly score minus `threshold_`: positive where `predict` sees an anomaly."""
+        """Anomaly score minus `threshold_`: positive if `predict` reports an anomaly."""
         return self.anomaly_score(X) - self.threshold_
 
     def predict(self, X: Any) -> np.ndarray:
-        """Tell anomalies, `classes_[1]`, from other rows, `classes_[0]`."""
+        """Classify rows: `classes_[1]` for an anomaly, `classes_[0]` for any other row."""
         is_anomaly = self.decision_function(X) > 0
         predicted: np.ndarray = self.classes_[is_anomaly.astype(int)]
         return predicted
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted detector to one file without pickle; read it with `devnet.load`."""
+        """Write the fitted detector to one file, without pickle; open it with `devnet.load`."""
         model_file.write(path, self.header(), self.tensors())
 
     def header(self) -> dict[str, Any]:
-        """What a model file says of the fitted detector, as JSON values."""
+        """The header of the fitted detector's model file, as JSON values."""
         check_is_fitted(self)
         return {
             "method": type(self).__name__,
@@ -102,50 +102,50 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         return self._tensors()
 
     def read_y(self, y: Any, n_rows: int, classes: Any = None) -> Labels:
-        """Tell labelled anomalies from unlabelled rows, as `fit` does; see `read_labels`."""
+        """Separate labelled anomalies from unlabelled rows, as `fit` does; see `read_labels`."""
         self._refuse_no_labels(y)
         labels = None if self._needs_labels() else unlabelled(y, n_rows)
         return labels or read_labels(y, pos_label=self.pos_label, classes=classes)
 
-    # What other rooms ask of a detector. A new one overrides the answers that it can give.
+    # What other packages ask a detector. A new one overrides the answers that it can give.
 
-    keeps_unseen_scores: ClassVar[bool] = False  # else rows are held back to calibrate it
+    keeps_unseen_scores: ClassVar[bool] = False  # if not, rows are held back to calibrate it
 
     def unseen_scores(self) -> Calibration:
         """Scores of training rows by members that did not see them, if it keeps any."""
         raise NotImplementedError(f"{type(self).__name__} keeps no scores of unseen rows.")
 
     def nominal_p_value(self, scores: np.ndarray) -> np.ndarray | None:
-        """Probability that a normal row scores as high by the model's own assumptions.
+        """Probability that a normal row scores as high under the model's own assumptions.
 
-        None where scores have no scale, as by default.
+        None, the default, if scores have no scale.
         """
         return None
 
     @property
     def prior_quantile(self) -> Quantile | None:
-        """Quantile function of the prior that scores are measured against; None without a prior."""
+        """Quantile function of the prior that scores are measured against; None without one."""
         return None
 
     @property
     def baseline(self) -> np.ndarray | None:
-        """The row (d,) that contributions start from, if the detector has one of its own."""
+        """The row (d,) that contributions start from, if the detector has its own."""
         return None
 
     def path_contributions(self, X: Any, baseline: np.ndarray) -> Any:
-        """What each column adds to scores over that of a baseline, read off the model itself.
+        """What each column adds to the score of a baseline, read off the model itself.
 
-        None where the model cannot be read, as by default; random walks answer then.
+        None, the default, if the model cannot be read; random walks answer then.
         """
         return None
 
     @property
     def is_thread_safe(self) -> bool:
-        """Whether several threads may score at once; nobody else's code is asked to."""
+        """Whether several threads may score at once; other people's code is not asked to."""
         return False
 
     def expectations(self) -> dict[str, Any]:
-        """What it expects of the rows that it will score, as JSON values; nothing by default."""
+        """What it expects of the rows it will score, as JSON values; nothing by default."""
         return {}
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -201,10 +201,10 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
                 reset=reset,
                 accept_sparse="csr",
                 dtype="numeric",
-                ensure_all_finite=False,  # checked by us, which names the place
+                ensure_all_finite=False,  # our own check names row and column
                 ensure_min_samples=2 if reset else 1,
             )
-            if matrix.dtype.kind not in "fiub":  # text or categories, which may hold numbers
+            if matrix.dtype.kind not in "fiub":  # text or categories may hold numbers
                 matrix = matrix.astype(np.float64)
         except ValueError as error:
             _refuse_text(X, error)
@@ -212,7 +212,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         return as_rows(matrix, getattr(self, "feature_names_in_", None))
 
     def _checked_rows(self, X: Any) -> Rows:
-        """Rows to explain, every value of them looked at."""
+        """Rows to explain, with every value checked."""
         rows = self._rows(X, reset=False)
         rows.check_finite()
         return rows
@@ -225,7 +225,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             )
 
     def _needs_labels(self) -> bool:
-        """Whether there must be a labelled anomaly."""
+        """Whether at least one labelled anomaly is required."""
         return True
 
     @abstractmethod
@@ -237,7 +237,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         *,
         resume: bool,
     ) -> None:
-        """Learn from rows; with `resume` from the present state on."""
+        """Learn from rows; with `resume` continue from the present state."""
 
     @abstractmethod
     def _score(self, rows: Rows) -> np.ndarray:
@@ -245,13 +245,13 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
     @abstractmethod
     def _threshold(self, rows: Rows, is_anomaly: np.ndarray) -> float:
-        """Score above which `predict` sees an anomaly, given the training rows."""
+        """Score above which `predict` reports an anomaly, given the training rows."""
 
     def _unlabelled_quantile(self, rows: Rows, is_anomaly: np.ndarray, share: float) -> float:
         """Score that this share of the unlabelled training rows stays below.
 
-        The threshold of a detector whose scores have no scale of their own. Of very many rows an
-        even selection is scored.
+        The threshold of a detector whose scores have no scale of their own. If there are very
+        many rows, an even selection is scored.
         """
         unlabelled = np.flatnonzero(~is_anomaly)
         step = -(-len(unlabelled) // QUANTILE_ROWS)
@@ -264,11 +264,11 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
     @abstractmethod
     def _facts(self) -> dict[str, Any]:
-        """What the header of a model file says besides parameters and labels."""
+        """Header fields of a model file besides parameters and labels."""
 
     @abstractmethod
     def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
-        """Take over what `_tensors` and `_facts` gave, or raise a ModelFileError."""
+        """Restore what `_tensors` and `_facts` returned, or raise a ModelFileError."""
 
 
 def _fitted_attributes(detector: FewLabelDetector) -> dict[str, Any]:
@@ -280,7 +280,7 @@ def _fitted_attributes(detector: FewLabelDetector) -> dict[str, Any]:
 
 
 def _refuse_text(X: Any, error: ValueError) -> None:
-    """Where validation failed because of text, name the value and what to do about it."""
+    """If validation failed because of text, name the value and what to do about it."""
     if "could not convert string" not in str(error) and "bytes/strings" not in str(error):
         return
     values = np.asarray(X, dtype=object)

@@ -1,4 +1,4 @@
-"""LandmarkDetector: scores a row by how its representation lies to landmarks."""
+"""LandmarkDetector: scores a row by the distance of its representation to landmarks."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -11,13 +11,13 @@ from devnet.core.parameters import Constraint, number
 from devnet.core.rows import Rows
 from devnet.detectors.network_detector import NetworkDetector
 
-LANDMARK_ROWS = 4096  # unlabelled rows that a mean representation is taken over
+LANDMARK_ROWS = 4096  # unlabelled rows used for a mean representation
 
 
 class LandmarkDetector(NetworkDetector):
-    """Trains a representation without output unit, and keeps points of it as landmarks.
+    """Trains a representation without output unit, and keeps points in it as landmarks.
 
-    Abstract. A detector finds its landmarks before or after the training, and says how they score
+    Abstract. A detector finds its landmarks before or after training, and defines how they score
     a representation. The scores have no scale of their own, so the threshold is the score that a
     share `confidence` of the unlabelled rows stays below.
     """
@@ -42,7 +42,7 @@ class LandmarkDetector(NetworkDetector):
     def _represent(self, rows: Rows) -> np.ndarray:
         """Representations of a few rows by the trained network, (m, n, k) in double precision."""
         span = slice(0, rows.shape[0])
-        parts = [to_numpy(out).copy() for _, out in self._outputs(rows, span, self._place("cpu"))]
+        parts = [to_numpy(outputs).copy() for _, outputs in self.network_.outputs(rows, span)]
         return np.concatenate(parts, axis=1)
 
     def _tensors(self) -> dict[str, np.ndarray]:
@@ -55,15 +55,15 @@ class LandmarkDetector(NetworkDetector):
         self.landmarks_ = tensor(tensors, "landmarks", shape, "float64")
 
 
-def some(numbers: np.ndarray) -> np.ndarray:
-    """An even selection of row numbers, enough for a mean."""
-    return numbers[:: -(-len(numbers) // LANDMARK_ROWS)]
+def some(rows: np.ndarray) -> np.ndarray:
+    """An even selection of row indices, enough for a mean."""
+    return rows[:: -(-len(rows) // LANDMARK_ROWS)]
 
 
 def squared_distances(outputs: Array, points: Array) -> Array:
-    """Between representations (m, b, k) and points (m, p, k): (m, b, p).
+    """Squared distances (m, b, p) between representations (m, b, k) and points (m, p, k).
 
-    One product of (x, |x|^2, 1) and (-2 p, 1, |p|^2), which passes over the b * p distances once.
+    One product of (x, |x|^2, 1) and (-2 p, 1, |p|^2) passes over the b * p distances once.
     Rounding may leave a tiny negative distance.
     """
     xp = namespace(outputs)

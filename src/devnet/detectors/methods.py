@@ -1,4 +1,4 @@
-"""Which detectors there are, finding one by name, and rebuilding a saved one."""
+"""The registry of detectors: find one by name, restore a saved one."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ from devnet.engine.data_reference import REFERENCES
 
 RECOMMENDED = "deviation ensemble"  # for tables
 
-METHODS: dict[str, type[FewLabelDetector]] = {  # as tables call and order them
+METHODS: dict[str, type[FewLabelDetector]] = {  # with the names and order of the result tables
     "DevNet": DevNet,
     "REPEN": REPEN,
     "DSVDD": DeepSVDD,
@@ -38,22 +38,22 @@ METHODS: dict[str, type[FewLabelDetector]] = {  # as tables call and order them
     "PU trees": PUBaggedTrees,
     "logistic regression": BalancedLogistic,
     "gradient boosting": GradientBoosting,
-    **{m.__name__: m for m in LIBRARY_METHODS if find_spec(m.library)},  # where installed
+    **{m.__name__: m for m in LIBRARY_METHODS if find_spec(m.library)},  # if installed
 }
 
 
 def find_method(name: str) -> Callable[..., Any]:
-    """What builds the detector of a name from its parameters and a `random_state`.
+    """Find what builds a detector, given its name, from parameters and a `random_state`.
 
     Parameters
     ----------
     name : str
-        One of `METHODS`, or the import path of an estimator of yours.
+        One of `METHODS`, or the import path of your own estimator.
 
     Returns
     -------
     method : class or function
-        Its results have `fit(X, y)` and `anomaly_score(X)`.
+        It returns an object with `fit(X, y)` and `anomaly_score(X)`.
 
     Examples
     --------
@@ -71,20 +71,20 @@ def find_method(name: str) -> Callable[..., Any]:
 def restore(
     header: dict[str, Any], tensors: dict[str, np.ndarray], *, hidden: Any = None
 ) -> FewLabelDetector:
-    """The fitted detector that a model file's header and tensors describe, all of it checked.
+    """Restore the fitted detector of a model file, with every field checked.
 
     Parameters
     ----------
     header, tensors
-        What `model_file.read` gives.
+        As returned by `model_file.read`.
     hidden : torch.nn.Module, optional
-        The feature learner, for a model that was trained with a module of the caller's.
+        The feature learner of a model that was trained with the caller's own module.
     """
     name = field(header, "method", lambda value: isinstance(value, str))
     classes = {method.__name__: method for method in (*METHODS.values(), *LIBRARY_METHODS)}
     if name not in classes:
         raise ModelFileError(
-            f"the model was saved by a method {name!r} that is unknown here; known are "
+            f"the model was saved by a method {name!r} that is unknown here; known methods are "
             f"{', '.join(classes)}. Upgrade with: pip install --upgrade deviation-network"
         )
     detector = _with_parameters(classes[name], header, hidden)
@@ -98,17 +98,21 @@ def _with_parameters(
     method: type[FewLabelDetector], header: dict[str, Any], hidden: Any
 ) -> FewLabelDetector:
     names = set(model_file.encode_parameters(method().get_params(deep=False)))
+    # A device belongs to a machine, not to a model: one in an old file is ignored.
     parameters = field(
-        header, "parameters", lambda value: isinstance(value, dict) and set(value) == names
+        header,
+        "parameters",
+        lambda value: isinstance(value, dict) and set(value) - {"device"} == names,
     )
-    parameters = model_file.decode_parameters(parameters, REFERENCES)
+    known_here = {name: value for name, value in parameters.items() if name in names}
+    parameters = model_file.decode_parameters(known_here, REFERENCES)
     needs_module = isinstance(parameters.get("hidden"), dict)
     if needs_module != (hidden is not None):
         raise ModelFileError(
             "this model was trained with a torch module of yours "
             f"({parameters['hidden'].get('module')}); give it: devnet.load(path, hidden=module)."
             if needs_module
-            else "this model brings its own network; load it without hidden."
+            else "this model has a built-in network; load it without hidden."
         )
     if needs_module:
         parameters["hidden"] = hidden

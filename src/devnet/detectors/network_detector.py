@@ -1,40 +1,31 @@
-"""NetworkDetector: what every detector trained by gradients shares."""
+"""NetworkDetector: what all detectors trained by gradients share."""
 
 import logging
 import os
 import re
+import sys
 from abc import abstractmethod
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
+from sklearn.callback import ProgressBar, with_callbacks
 
-from devnet.core.arrays import (
-    Array,
-    Place,
-    is_module,
-    mean_over,
-    one_blas_thread,
-    place_on,
-    to_numpy,
-)
+from devnet.core.arrays import Array, is_module, mean_over, one_blas_thread, to_numpy
+from devnet.core.model_file import field, is_finite_number
 from devnet.core.parameters import Constraint, number, one_of, whole_number
-from devnet.core.rows import WIDE, Rows, dense_tiles, is_mostly_zero, spans, sparse_tiles
+from devnet.core.rows import WIDE, Rows, spans
 from devnet.core.seeds import RANDOM_STATE, member_generators
-from devnet.detectors import network_file
 from devnet.detectors.base import FewLabelDetector
-from devnet.detectors.progress import EpochBar
 from devnet.engine.optimizer import Optimizer, RMSprop
 from devnet.engine.sampler import BalancedSampler, Halves, find_halves
-from devnet.engine.scoring_network import ScoringNetwork
+from devnet.engine.scoring_network import ScoringNetwork, layer_sizes
 from devnet.engine.trainer import Epoch, Objective, Training, train
 
 logger = logging.getLogger(__name__)
 
-THREADED_PRODUCTS = 1 << 24  # multiplications of a step from which several threads are faster
+THREADED_PRODUCTS = 1 << 24  # multiplications per step above which several threads are faster
 
 
 def _is_hidden(value: Any) -> bool:
@@ -46,9 +37,9 @@ def _is_hidden(value: Any) -> bool:
 class NetworkDetector(FewLabelDetector):
     """Trains a stack of networks on balanced batches.
 
-    Abstract. A detector says whether a linear unit ends its network (`_has_output_unit`), what
-    the outputs should become (`_objective`) and how they score a row (`_member_scores`). It may
-    take other batches (`_sampler`) or steps (`_rule`), and leave out biases.
+    Abstract. A detector defines whether its network ends in a linear unit (`_has_output_unit`),
+    the objective of the outputs (`_objective`) and how they score a row (`_member_scores`). It may
+    use other batches (`_sampler`) or steps (`_rule`), and leave out biases.
     """
 
     _sampler: ClassVar[Any] = BalancedSampler
@@ -68,8 +59,8 @@ class NetworkDetector(FewLabelDetector):
         "keep_best": one_of(True, False),
         "n_members": whole_number(1),
         "device": Constraint(
-            lambda value: re.fullmatch(r"auto|cpu|cuda(:\d+)?", str(value)) is not None,
-            "'auto', 'cpu', 'cuda' or 'cuda:0'",
+            lambda value: re.fullmatch(r"[a-z]+(:\d+)?", str(value)) is not None,
+            "'auto', 'cpu' or, for a torch module, a torch device such as 'cuda' or 'cuda:0'",
         ),
         "warm_start": one_of(True, False),
         "keep_interrupted": one_of(True, False),
@@ -84,7 +75,7 @@ class NetworkDetector(FewLabelDetector):
 
     @with_callbacks
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on training from the present weights, for `n_epochs` epochs on these rows.
+        """Continue training from the present weights, for `n_epochs` epochs on these rows.
 
         The first call is a `fit`. Use it when labels arrive: give the labelled anomalies, old and
         new, together with unlabelled rows.
@@ -94,7 +85,7 @@ class NetworkDetector(FewLabelDetector):
         X, y, sample_weight
             As for `fit`.
         classes : sequence of two values, optional
-            All values of y, where the first call does not see both.
+            All values of y, if the first call does not see both.
 
         Returns
         -------
@@ -108,11 +99,7 @@ class NetworkDetector(FewLabelDetector):
 
     @abstractmethod
     def _objective(
-        self,
-        n_outputs: int,
-        n_steps: int,
-        generators: list[np.random.Generator],
-        place: Place,
+        self, network: Any, n_steps: int, generators: list[np.random.Generator]
     ) -> Objective:
         """Loss of the outputs in each of `n_steps` steps; draws from the members' generators."""
 
@@ -123,19 +110,17 @@ class NetworkDetector(FewLabelDetector):
     def _learn(
         self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
+        self._refuse_device()
         generators = member_generators(self.random_state, self.n_members)
         if resume:
             self._refuse_changed_parameters("train on")
             network = self.network_
         else:
             network = self._initial_network(rows, generators)
-        place = self._place(self.device)
-        network = network.copy(place)
-        sparse = network.first_kernel is not None
-        network.start_training(rows.columns() if sparse else None, generators)
+        network = network.start_training(rows, generators)
         halves = find_halves(is_anomaly, sample_weight)
         if not resume:
-            self._before_training(network, rows, halves, place)
+            self._before_training(network, rows, halves)
         n_batches = self._steps_of_an_epoch(rows.shape[0])
         n_steps = self.n_epochs * n_batches
         sampler = self._sampler(
@@ -146,29 +131,34 @@ class NetworkDetector(FewLabelDetector):
             generators=generators,
             sample_weight=sample_weight,
         )
-        objective = self._objective(network.n_outputs, n_steps, generators, place)
-        batches = sampler.batches(place, sparse=sparse)
+        objective = self._objective(network, n_steps, generators)
+        batches = sampler.batches(network.to_device, sparse=network.first_kernel is not None)
         n_products = self.batch_size * network.parameters.shape[1]
         with one_blas_thread() if n_products < THREADED_PRODUCTS else nullcontext():
             training = self._train(network, batches, objective, n_batches)
         network.end_training()
-        self.network_ = network.copy(self._place("cpu"))
+        self.network_ = network
         self._record(training, resume=resume)
         self._after_training(rows, halves, generators)
 
     def _steps_of_an_epoch(self, n_rows: int) -> int:
         return int(self.n_batches)
 
-    def _before_training(self, network: Any, rows: Rows, halves: Halves, place: Place) -> None:
-        """What a detector needs to know of the initial network."""
+    def _before_training(self, network: Any, rows: Rows, halves: Halves) -> None:
+        """Learn what the detector needs from the initial network."""
 
     def _after_training(
         self, rows: Rows, halves: Halves, generators: list[np.random.Generator]
     ) -> None:
-        """What a detector needs to know of the trained `network_`."""
+        """Learn what the detector needs from the trained `network_`."""
 
-    def _place(self, device: Any) -> Place:
-        return place_on(device, with_torch=is_module(self.hidden))
+    def _refuse_device(self) -> None:
+        if str(self.device) not in ("auto", "cpu") and not is_module(self.hidden):
+            raise ValueError(
+                f"device={str(self.device)!r} is for torch modules, but hidden={self.hidden!r} is "
+                "a built-in network, which runs on the CPU; leave device out, or give a "
+                "torch.nn.Module as hidden."
+            )
 
     def _initial_network(self, rows: Rows, generators: list[np.random.Generator]) -> Any:
         n_columns = rows.shape[1]
@@ -177,31 +167,32 @@ class NetworkDetector(FewLabelDetector):
         if is_module(self.hidden):
             if is_wide:
                 raise ValueError(
-                    f"a torch module as feature learner takes dense rows, but X is sparse with "
+                    f"a torch module as feature learner needs dense rows, but X is sparse with "
                     f"{n_columns} columns; give hidden as a tuple of layer widths instead."
                 )
             from devnet.engine.module_network import ModuleNetwork
 
             network = ModuleNetwork(
-                self.hidden, n_columns, len(generators), output_unit=output_unit
+                self.hidden,
+                n_columns,
+                len(generators),
+                output_unit=output_unit,
+                device=self.device,
             )
             network.draw_output_units(generators)
             return network
-        sizes = network_file.sizes(self.hidden, n_columns, output_unit)
+        sizes = layer_sizes(self.hidden, n_columns, output_unit)
         return ScoringNetwork.initialise(
             sizes, generators, output_unit=output_unit, biases=self._has_biases, sparse=is_wide
         )
 
     def _train(self, network: Any, batches: Any, objective: Objective, n_batches: int) -> Training:
-        context = self._init_callback_context(max_subtasks=self.n_epochs)
+        context = self._start_callbacks()
         context.call_on_fit_task_begin(estimator=self)
-        bar = EpochBar(type(self).__name__, self.n_epochs) if self.verbose else None
 
         def on_epoch(epoch: Epoch) -> bool:
             loss = float(np.mean(epoch.loss))
             logger.debug("epoch %d of %d: loss %.4f", epoch.number, self.n_epochs, loss)
-            if bar:
-                bar.show(epoch.number, loss)
             task = context.subcontext(task_name="epoch")
             task.call_on_fit_task_begin(estimator=self)
             return bool(task.call_on_fit_task_end(estimator=self, metadata={"loss": loss}))
@@ -224,9 +215,18 @@ class NetworkDetector(FewLabelDetector):
                 on_epoch=on_epoch,
             )
         finally:
-            if bar:
-                bar.close()
             context.call_on_fit_task_end(estimator=self)
+
+    def _start_callbacks(self) -> Any:
+        """Set up the caller's callbacks, or else a progress bar if `verbose` asks for one."""
+        has_callbacks = hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
+        if self.verbose and sys.stdout.isatty() and not has_callbacks:
+            self.set_callbacks(*_progress_bar())
+        try:
+            return self._init_callback_context(max_subtasks=self.n_epochs)
+        finally:
+            if not has_callbacks:
+                self.set_callbacks()  # the bar is for this fit alone
 
     def _record(self, training: Training, *, resume: bool) -> None:
         earlier = self.history_ if resume else []
@@ -243,11 +243,10 @@ class NetworkDetector(FewLabelDetector):
         self.n_iter_ = len(self.history_)
 
     def _score(self, rows: Rows) -> np.ndarray:
-        place = self._place(self.device)
         scores = np.empty(rows.shape[0], dtype=np.float32)
 
         def score_span(span: slice) -> None:
-            for selection, outputs in self._outputs(rows, span, place):
+            for selection, outputs in self.network_.outputs(rows, span):
                 scores[selection] = self._mean_score(outputs)
 
         cut = spans(rows.shape[0], (os.cpu_count() or 1) if self.is_thread_safe else 1)
@@ -258,54 +257,75 @@ class NetworkDetector(FewLabelDetector):
                 list(pool.map(score_span, cut))
         return scores.astype(np.float64)
 
-    def _outputs(self, rows: Rows, span: slice, place: Place) -> Iterator[tuple[slice, Array]]:
-        """Yield the trained network's outputs (m, b, k) for the rows of a span, tile by tile."""
-        network = self.network_.for_scoring(place)
-        if network.first_kernel is not None:
-            for selection, part in sparse_tiles(rows, span):
-                yield selection, network.forward([part])[0]
-        elif isinstance(network.parameters, np.ndarray) and is_mostly_zero(rows):
-            for selection, part in sparse_tiles(rows, span):
-                yield selection, network.outputs_of_sparse(part.astype(np.float64))
-        else:
-            for selection, tile in dense_tiles(rows, span):
-                yield selection, network.forward(place(tile[None]))[0]
-
     def _mean_score(self, outputs: Array) -> np.ndarray:
-        """The mean deviation of the members is the score, (b,)."""
+        """Scores (b,): the mean over the members."""
         return to_numpy(mean_over(0, self._member_scores(outputs)))
 
     @property
     def is_thread_safe(self) -> bool:
-        """Built-in networks only read; a caller's module may not."""
+        """True for built-in networks; a caller's module may not be thread-safe."""
         return not is_module(self.hidden)
 
     def _refuse_changed_parameters(self, what: str) -> None:
         output_unit = self._has_output_unit()
-        if not network_file.describes(
-            self.network_, self.hidden, n_members=self.n_members, output_unit=output_unit
+        if not self.network_.matches(
+            self.hidden, n_members=self.n_members, output_unit=output_unit
         ):
             raise ValueError(
                 f"cannot {what} from the present weights, because `hidden`, `end_to_end` or "
-                "`n_members` was changed since the fit; change them back, or fit a new detector."
+                "`n_members` was changed after the fit; change them back, or fit a new detector."
             )
 
     def _tensors(self) -> dict[str, np.ndarray]:
         self._refuse_changed_parameters("save a model")
-        return network_file.to_tensors(self.network_)
+        tensors: dict[str, np.ndarray] = self.network_.to_tensors()
+        return tensors
 
     def _facts(self) -> dict[str, Any]:
         return {"history": self.history_, "best_epoch": self.best_epoch_}
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
-        self.network_ = network_file.from_tensors(
-            tensors,
-            hidden=self.hidden,
-            n_columns=self.n_features_in_,
-            n_members=self.n_members,
-            output_unit=self._has_output_unit(),
-            biases=self._has_biases,
-        )
-        self.history_ = network_file.read_history(header)
-        self.best_epoch_ = network_file.read_best_epoch(header, self.n_members)
+        self.network_ = self._network_of(tensors)
+        self.history_ = field(header, "history", _is_history)
+        self.best_epoch_ = field(header, "best_epoch", self._is_best_epoch)
         self.n_iter_ = len(self.history_)
+
+    def _network_of(self, tensors: dict[str, np.ndarray]) -> Any:
+        """The network of a model file."""
+        shape = (self.hidden, self.n_features_in_, self.n_members)
+        output_unit = self._has_output_unit()
+        if is_module(self.hidden):
+            from devnet.engine.module_network import ModuleNetwork
+
+            return ModuleNetwork.from_tensors(
+                tensors, *shape, output_unit=output_unit, device=self.device
+            )
+        return ScoringNetwork.from_tensors(
+            tensors, *shape, output_unit=output_unit, biases=self._has_biases
+        )
+
+    def _is_best_epoch(self, value: Any) -> bool:
+        is_list = isinstance(value, list) and len(value) == self.n_members
+        return is_list and all(type(epoch) is int and epoch >= 0 for epoch in value)
+
+
+def _progress_bar() -> list[Any]:
+    try:
+        return [ProgressBar()]
+    except ImportError:
+        logger.warning(
+            "verbose=True shows no progress bar, because rich is not installed; install it with: "
+            "pip install 'deviation-network[progress]'"
+        )
+        return []
+
+
+def _is_history(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(record, dict)
+        and set(record) == {"epoch", "loss", "member_loss"}
+        and type(record["epoch"]) is int
+        and isinstance(record["member_loss"], list)
+        and all(is_finite_number(loss) for loss in [record["loss"], *record["member_loss"]])
+        for record in value
+    )

@@ -12,13 +12,13 @@ from devnet.core.labels import Labels, read_labels
 
 
 class OwnEstimator(BaseEstimator):
-    """An estimator with the two calls that experiments need.
+    """An estimator with the calls that experiments need.
 
     Parameters
     ----------
     estimator : scikit-learn estimator
-        Its scores are those of decision_function, else predict_proba, else score_samples; of an
-        outlier detector, which scores normal rows higher, the negative ones.
+        Its scores are those of decision_function, predict_proba or score_samples, whichever it
+        has first. Outlier detectors score normal rows higher, so their sign is reversed.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -35,12 +35,12 @@ class OwnEstimator(BaseEstimator):
         return self
 
     def read_y(self, y: Any, n_rows: int) -> Labels:
-        """Tell labelled anomalies from unlabelled rows; the estimator gets 1 and 0."""
+        """Separate labelled anomalies from unlabelled rows; the estimator gets 1 and 0."""
         if y is None:
             raise ValueError("y is None; give 1 for labelled anomalies and 0 for unlabelled rows.")
         return read_labels(y)._replace(classes=np.array([0, 1]))
 
-    # The answers of a detector that nothing is known about: see `FewLabelDetector`.
+    # The answers of a detector about which nothing is known: see `FewLabelDetector`.
     keeps_unseen_scores = False
     prior_quantile = None
     baseline = None
@@ -69,7 +69,7 @@ class OwnEstimator(BaseEstimator):
 
 
 def import_estimator(path: str) -> Callable[..., OwnEstimator]:
-    """What builds the estimator at `package.module:Class` from its parameters and a seed."""
+    """Return a builder of the estimator at `package.module:Class`, from parameters and a seed."""
     kind = _find_class(path)
     takes_seed = "random_state" in inspect.signature(kind).parameters
 

@@ -1,8 +1,8 @@
-"""References made of the data's own scores, alone or together with a prior.
+"""References made of the data's own scores, alone or mixed with a prior.
 
-The gradient goes through these references (`deviation_loss.slope_through_reference`). Held
-constant instead, they run away: a step that lifts anomalies lifts other rows as well, and nothing
-draws the mean of these back, because they are drawn to it wherever it is.
+The gradient flows through these references (`deviation_loss.slope_through_reference`). Held
+constant instead, they run away: a step that lifts anomalies lifts other rows too, and nothing
+pulls their mean back, because the rows are drawn to it wherever it is.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from devnet.core.arrays import Array, Place, namespace
+from devnet.core.arrays import Array, ToDevice, namespace
 from devnet.core.parameters import Constraint, check_parameters, number
 from devnet.engine.reference_scores import (
     GaussianPrior,
@@ -23,7 +23,7 @@ from devnet.engine.reference_scores import (
 from devnet.engine.sampler import Batch
 from devnet.engine.standard_prior import StandardPrior
 
-LEAST_SPREAD = 0.01  # times `min_std`: what rows that all score alike are taken to spread
+LEAST_SPREAD = 0.01  # times `min_std`: the spread assumed for rows that all score alike
 
 
 @dataclass(frozen=True)
@@ -32,23 +32,23 @@ class DataReference(ReferenceScores):
 
     In training mu_R is the mean score of the batch's unlabelled rows, and sigma_R^2 is their
     variance + `min_std`^2. Without `min_std` the loss would be the same at any scale of the
-    scores; it gives them one, and keeps sigma_R from vanishing.
+    scores; it fixes the scale and keeps sigma_R from vanishing.
 
-    After training each network is measured against mean and standard deviation of its own scores
-    of the unlabelled training rows (an even selection of at most 10,000): 0 is a typical one of
-    them, 1 is their spread. With `end_to_end=False` that is the mean over the units, each of which
-    had a reference of its own in training. `partial_fit` measures anew on the rows it is given.
-    Anomalies are pushed to `margin` times sigma_R, which is the larger one, so those that get there
-    score above `margin`.
+    After training each network is measured against the mean and standard deviation of its own
+    scores on the unlabelled training rows (an even selection of at most 10,000): 0 is typical of
+    them, 1 is their spread. With `end_to_end=False` that score is the mean over the units, each of
+    which had its own reference in training. `partial_fit` measures again on the rows it gets.
+    Anomalies are pushed to `margin` times sigma_R, which is larger than that spread, so
+    those that get there score above `margin`.
 
-    `p_value` and `threshold_` take the normal tail and are nominal. The share of training rows
-    that score as high would look exact and not be: these rows were trained on, some are
-    anomalies, and no share says anything beyond the highest of them.
+    `p_value` and `threshold_` use the normal tail and are nominal. The share of training rows
+    that score as high would look exact but would not be: the network was trained on these rows,
+    some of them are anomalies, and no share says anything beyond the highest score.
 
     Parameters
     ----------
     min_std : float, default=1.0
-        Least standard deviation of a reference in training.
+        Lower bound of the standard deviation of a reference in training.
 
     Examples
     --------
@@ -67,10 +67,10 @@ class DataReference(ReferenceScores):
         n_outputs: int,
         n_steps: int,
         generators: list[np.random.Generator],
-        place: Place,
+        to_device: ToDevice,
     ) -> StepReference:
         """Mean and standard deviation of the batch's unlabelled scores; draws nothing."""
-        least = float(self.min_std) ** 2  # a NumPy scalar would turn arrays to double precision
+        least = float(self.min_std) ** 2  # a NumPy scalar would turn arrays into double precision
 
         def reference(outputs: Array, batch: Batch) -> Reference:
             weight = _unlabelled_weight(batch)
@@ -80,7 +80,7 @@ class DataReference(ReferenceScores):
         return reference
 
     def after_training(self, measure: Callable[[], UnlabelledScores]) -> Reference:
-        """Mean and standard deviation of each member's scores of unlabelled rows, (m, 1)."""
+        """Mean and standard deviation of each member's scores on unlabelled rows, (m, 1)."""
         scores, weight = measure()
         mean, variance = _moments(scores, weight / weight.sum())
         return Reference(mean, np.maximum(np.sqrt(variance), LEAST_SPREAD * self.min_std))
@@ -106,17 +106,17 @@ _HYBRID_CONSTRAINTS = {
 class HybridReference(ReferenceScores):
     """Scores are measured against a mixture of prior scores and those of the unlabelled rows.
 
-    mu_R and sigma_R are mean and standard deviation of a sample of which a share comes from the
-    batch's unlabelled rows and the rest from the prior, in training as well as afterwards. The
-    prior gives the scores their unit; the rows say where most scores are, and how far they spread.
-    `p_value` and `threshold_` are the prior's and nominal.
+    mu_R and sigma_R are the mean and standard deviation of a mixed sample: one share comes from
+    the batch's unlabelled rows, the rest from the prior, in training as well as afterwards. The
+    prior gives the scores their unit; the rows show where most scores lie and how far they spread.
+    `p_value` and `threshold_` are those of the prior, and nominal.
 
     Parameters
     ----------
     prior : GaussianPrior or StandardPrior, default=GaussianPrior()
     share : float, default=0.5
-        Share of the unlabelled rows, above 0 and below 1. Pooling the 256 unlabelled scores of a
-        batch with 5000 prior scores is share=256/5256, hardly different from the prior alone.
+        Share of the unlabelled rows, above 0 and below 1. Pooling a batch's 256 unlabelled scores
+        with 5000 prior scores is share=256/5256, hardly different from the prior alone.
 
     Examples
     --------
@@ -135,10 +135,10 @@ class HybridReference(ReferenceScores):
         n_outputs: int,
         n_steps: int,
         generators: list[np.random.Generator],
-        place: Place,
+        to_device: ToDevice,
     ) -> StepReference:
         """The prior's drawn references, mixed with the batch's unlabelled scores."""
-        prior_reference = self.prior.for_training(n_outputs, n_steps, generators, place)
+        prior_reference = self.prior.for_training(n_outputs, n_steps, generators, to_device)
 
         def reference(outputs: Array, batch: Batch) -> Reference:
             weight = _unlabelled_weight(batch)
@@ -149,7 +149,7 @@ class HybridReference(ReferenceScores):
         return reference
 
     def after_training(self, measure: Callable[[], UnlabelledScores]) -> Reference:
-        """The prior mixed with each member's scores of unlabelled rows, (m, 1)."""
+        """The prior mixed with each member's scores on unlabelled rows, (m, 1)."""
         scores, weight = measure()
         known = self.prior.after_training(measure)
         mean, variance = self._mixed(known, *_moments(scores, weight / weight.sum()))
@@ -164,7 +164,7 @@ class HybridReference(ReferenceScores):
         return self.prior.quantile(confidence)
 
     def _mixed(self, prior: Reference, mean: Array, variance: Array) -> tuple[Array, Array]:
-        """Mean and variance of the mixture: within both parts, and between them."""
+        """Mean and variance of the mixture; both the parts and their distance add variance."""
         share = float(self.share)
         rest = 1 - share
         apart = prior.mean - mean
@@ -184,7 +184,7 @@ def _unlabelled_weight(batch: Batch) -> Array:
 
 
 def _moments(scores: Array, weight: Array) -> tuple[Array, Array]:
-    """Weighted mean and variance over the rows, axis 1, which is kept."""
+    """Weighted mean and variance over the rows; axis 1 is kept."""
     mean = (weight * scores).sum(1)[:, None]
     offset = scores - mean
     return mean, (weight * offset * offset).sum(1)[:, None]

@@ -1,8 +1,8 @@
-"""Many decision trees as plain arrays: walked over rows, and kept in model files.
+"""Many decision trees as plain arrays, to score rows and to keep in model files.
 
-A row of float32 values goes left where value <= threshold, compared in double precision, as in
-scikit-learn. The walk itself is scikit-learn's compiled one, on trees rebuilt from arrays that
-were checked first; a walk in NumPy takes twice as long.
+A row of float32 values goes left if value <= threshold, compared in double precision, as in
+scikit-learn. Rows descend through scikit-learn's compiled trees, rebuilt from arrays that were
+checked first; NumPy takes twice as long.
 """
 
 from collections.abc import Iterable
@@ -26,13 +26,13 @@ DTYPES = {
 
 
 class Tree(NamedTuple):
-    """One tree; a child stands behind its parent, and the root is node 0."""
+    """One tree; the root is node 0, and a child comes after its parent."""
 
-    left: np.ndarray  # (n_nodes,) child where value <= threshold
-    right: np.ndarray  # (n_nodes,) the other one
-    column: np.ndarray  # (n_nodes,) what is compared; of no meaning in a leaf
+    left: np.ndarray  # (n_nodes,) child if value <= threshold
+    right: np.ndarray  # (n_nodes,) the other child
+    column: np.ndarray  # (n_nodes,) column to compare; without meaning in a leaf
     threshold: np.ndarray  # (n_nodes,)
-    value: np.ndarray  # (n_nodes,) what a row is worth there; only leaves' matter to a sum
+    value: np.ndarray  # (n_nodes,) value of a row there; a sum takes that of the leaf
 
     def depth(self) -> np.ndarray:
         """Edges from the root to each node, (n_nodes,)."""
@@ -43,7 +43,7 @@ class Tree(NamedTuple):
 
 
 def read_tree(fitted: Any, value: np.ndarray) -> Tree:
-    """Take over a scikit-learn tree, an estimator's `tree_`, with a value for each node."""
+    """Copy a scikit-learn tree, an estimator's `tree_`, with a value for each node."""
     return Tree(
         fitted.children_left, fitted.children_right, fitted.feature, fitted.threshold, value
     )
@@ -54,13 +54,13 @@ class Forest:
 
     def __init__(self, nodes: Tree, start: np.ndarray, n_columns: int) -> None:
         self.n_columns = n_columns
-        self._nodes = nodes  # of all trees, one after the other; children count from the root
-        self._start = start  # (n_trees,) where each tree begins
-        self._walks = [(_compile(tree, n_columns), tree.value) for tree in self.trees()]
+        self._nodes = nodes  # of all trees, one after another; children are counted from the root
+        self._start = start  # (n_trees,) first node of each tree
+        self._compiled = [(_compile(tree, n_columns), tree.value) for tree in self.trees()]
 
     @classmethod
     def of(cls, trees: Iterable[Tree], n_columns: int) -> Self:
-        """Put trees together."""
+        """Build a forest from trees."""
         trees = list(trees)
         sizes = [len(tree.left) for tree in trees]
         start = np.cumsum([0, *sizes[:-1]], dtype=np.int64)
@@ -72,31 +72,31 @@ class Forest:
         return len(self._start)
 
     def trees(self) -> list[Tree]:
-        """Its trees one by one."""
+        """The trees one by one."""
         edges = [*self._start.tolist(), len(self._nodes.left)]
         return [Tree(*(part[a:b] for part in self._nodes)) for a, b in pairwise(edges)]
 
     def sum_values(self, rows: np.ndarray) -> np.ndarray:
-        """Sum of the values of the leaves that each row ends in, (b, d) float32 -> (b,) float64.
+        """Sum of the values of the leaves that each row reaches, (b, d) float32 -> (b,) float64.
 
-        One tree is added after the other, so a row has the same sum in any batch.
+        Trees are added one after another, so a row has the same sum in any batch.
         """
         total = np.zeros(len(rows))
-        for compiled, value in self._walks:
+        for compiled, value in self._compiled:
             total += value.take(compiled.apply(rows))
         return total
 
     def each_value(self, rows: np.ndarray) -> np.ndarray:
-        """Value of the leaf that each row ends in, tree by tree, (b, d) float32 -> (n_trees, b)."""
-        return np.stack([value.take(compiled.apply(rows)) for compiled, value in self._walks])
+        """Value of the leaf that each row reaches, by tree, (b, d) float32 -> (n_trees, b)."""
+        return np.stack([value.take(compiled.apply(rows)) for compiled, value in self._compiled])
 
     def contributions(self, rows: np.ndarray) -> np.ndarray:
-        """How each column moved the sum of values on a row's ways down, (b, d) -> (b, d).
+        """How much each column moved the sum of values along a row's paths, (b, d) -> (b, d).
 
-        A cut is credited with the value of the child that the row goes to minus the value of the
-        node. A row's contributions add up to its sum of values minus that of the roots.
+        A split is credited with the value of the child that the row goes to minus the value of
+        the node. A row's contributions add up to its sum of values minus that of the roots.
         """
-        leaves = np.stack([compiled.apply(rows) for compiled, _ in self._walks], axis=1)
+        leaves = np.stack([compiled.apply(rows) for compiled, _ in self._compiled], axis=1)
         leaves += self._start  # (b, n_trees), counted from the first tree's root
         b, n_trees = leaves.shape
         ends = np.arange(b + 1) * n_trees
@@ -107,7 +107,7 @@ class Forest:
 
     @cached_property
     def _credits(self) -> sp.csr_array:
-        """By how much the way from its root to each node moved the value, by column."""
+        """By how much the path from the root to each node moved the value, by column."""
         nodes = self._nodes
         size = len(nodes.left)
         inner = np.flatnonzero(nodes.left != NO_CHILD)
@@ -116,7 +116,7 @@ class Forest:
         parent[nodes.left[inner] + root] = parent[nodes.right[inner] + root] = inner
         node = current = np.flatnonzero(nodes.left == NO_CHILD)
         credits = sp.csr_array((size, self.n_columns))
-        while len(node):  # one cut up for all leaves at once
+        while len(node):  # one split up, for all leaves at once
             above = parent[current]
             node, current, above = (part[above != NO_CHILD] for part in (node, current, above))
             step = (nodes.value[current] - nodes.value[above], (node, nodes.column[above]))
@@ -131,7 +131,7 @@ class Forest:
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], *, n_trees: int, n_columns: int) -> Self:
-        """Build the forest of a model file; nothing is walked before all of it was checked."""
+        """Build the forest of a model file; everything is checked before a row descends."""
         n_nodes = size_of(tensors, "tree_left")
         start = tensor(tensors, "tree_start", (n_trees,), "int64")
         nodes = Tree(*(tensor(tensors, f"tree_{n}", (n_nodes,), k) for n, k in DTYPES.items()))
@@ -143,28 +143,26 @@ class Forest:
 def _check_starts(start: np.ndarray, n_nodes: int) -> None:
     is_valid = len(start) and start[0] == 0 and (np.diff(start) > 0).all() and start[-1] < n_nodes
     if not is_valid:
-        raise edited("the trees", f"its trees must start one after the other in {n_nodes} nodes")
+        raise edited("the trees", f"its trees must start one after another in {n_nodes} nodes")
 
 
 def _check_nodes(nodes: Tree, start: np.ndarray, n_columns: int) -> None:
-    """Every walk must end in a leaf of its tree, and look at columns that there are."""
+    """Every path must end in a leaf of its tree, and compare existing columns."""
     sizes = np.diff(start, append=len(nodes.left))
     size = np.repeat(sizes, sizes)
-    place = np.arange(len(nodes.left)) - np.repeat(start, sizes)  # counted from the root
+    position = np.arange(len(nodes.left)) - np.repeat(start, sizes)  # counted from the root
     is_leaf = nodes.left == NO_CHILD
     if (is_leaf != (nodes.right == NO_CHILD)).any():
-        raise edited("the trees", "a node of a tree has one child")
+        raise edited("the trees", "a node of a tree has only one child")
     for child in (nodes.left, nodes.right):
-        if not (is_leaf | ((place < child) & (child < size))).all():
-            raise edited("the trees", "a child must stand behind its parent, in the same tree")
+        if not (is_leaf | ((position < child) & (child < size))).all():
+            raise edited("the trees", "a child must come after its parent, in the same tree")
     if not (is_leaf | ((nodes.column >= 0) & (nodes.column < n_columns))).all():
-        raise edited(
-            "the trees", f"one asks for a column that is not among the {n_columns} there are"
-        )
+        raise edited("the trees", f"one compares a column outside the {n_columns} of the model")
 
 
 def _compile(tree: Tree, n_columns: int) -> Any:
-    """The tree as scikit-learn's compiled one."""
+    """The tree in scikit-learn's compiled form."""
     kind, node_type = _compiled_kind()
     n_nodes = len(tree.left)
     nodes = np.zeros(n_nodes, dtype=node_type)

@@ -1,6 +1,6 @@
 """A scoring network whose feature learner psi is the caller's own torch module."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -8,17 +8,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from devnet.core.arrays import Place, to_numpy
+from devnet.core.arrays import is_module, to_numpy
+from devnet.core.model_file import refuse_unknown, tensor
+from devnet.core.rows import Rows, dense_tiles
 from devnet.engine.scoring_network import Gradient
 
 
 class ModuleNetwork:
-    """m copies of a module, each with one linear unit on top; the contract of ScoringNetwork.
+    """m copies of a module, each with one linear unit on top; same contract as ScoringNetwork.
 
-    Weights and running statistics of a member are views of its row in `parameters`, so the
+    A member's weights and running statistics are views of its row in `parameters`, so the
     optimizer, the best epoch and the model file treat this network like any other. The gradient
-    comes from autograd. The L2 penalty falls on the module's kernels: its trainable parameters of
-    two or more axes. A labelled anomaly stands once in a batch, with its multiplicity as weight;
+    comes from autograd. The L2 penalty applies to the module's kernels: its trainable parameters
+    with two or more axes. A labelled anomaly is in a batch once, with its multiplicity as weight;
     layers that mix rows, such as batch normalisation, see it once.
 
     Parameters
@@ -30,18 +32,30 @@ class ModuleNetwork:
     n_members : int
     output_unit : bool
         Whether the linear unit eta follows; without it the representation is the output.
+    device : str or torch.device
+        Where the network computes; "auto" is CUDA if there is one, else the CPU.
     """
 
     first_kernel = None
+    layers = None  # nothing is known about the layers of a caller's module
 
     def __init__(
-        self, module: nn.Module, n_columns: int, n_members: int, *, output_unit: bool = True
+        self,
+        module: nn.Module,
+        n_columns: int,
+        n_members: int,
+        *,
+        output_unit: bool = True,
+        device: Any = "cpu",
     ) -> None:
         _refuse_untrainable(module, output_unit)
-        width = _representation_width(module, n_columns)
+        self._device = _find_device(device)
+        module = deepcopy(module).to(self._device)
+        width = _representation_width(module, n_columns, self._device)
         self.n_outputs = 1 if output_unit else width
         self.has_output_unit = output_unit
-        self.members = [_member(module, width, output_unit) for _ in range(n_members)]
+        members = [_member(module, width, output_unit) for _ in range(n_members)]
+        self.members = [member.to(self._device) for member in members]
         self.n_penalised = sum(kernel.numel() for kernel in _kernels(self.members[0]))
         self.parameters = torch.stack([_flatten(member) for member in self.members])  # (m, P)
         self._random_state = torch.get_rng_state()
@@ -57,46 +71,71 @@ class ModuleNetwork:
                 weight.data.copy_(torch.from_numpy(draws))
                 bias.data.zero_()
 
-    def copy(self, place: Place) -> "ModuleNetwork":
-        """Copy to a place."""
-        copied = object.__new__(ModuleNetwork)
-        copied.n_outputs = self.n_outputs
-        copied.has_output_unit = self.has_output_unit
-        copied.n_penalised = self.n_penalised
-        copied.parameters = place(to_numpy(self.parameters).copy())
-        device = copied.parameters.device
-        copied.members = [deepcopy(member).to(device) for member in self.members]
-        copied._random_state = self._random_state
-        copied._bind()
-        return copied
+    @classmethod
+    def from_tensors(
+        cls,
+        tensors: dict[str, np.ndarray],
+        module: nn.Module,
+        n_columns: int,
+        n_members: int,
+        *,
+        output_unit: bool,
+        device: Any,
+    ) -> "ModuleNetwork":
+        """Build the network of a model file from exactly these tensors and the caller's module."""
+        refuse_unknown(tensors, ("parameters",))
+        network = cls(module, n_columns, n_members, output_unit=output_unit, device=device)
+        shape = tuple(network.parameters.shape)
+        network.parameters[:] = network.to_device(tensor(tensors, "parameters", shape))
+        network.end_training()
+        return network
 
-    def for_scoring(self, place: Place) -> "ModuleNetwork":
-        """Copy to a place; a module keeps its single precision."""
-        return self.copy(place)
+    def to_tensors(self) -> dict[str, np.ndarray]:
+        """All weights and running statistics, as the named arrays of a model file."""
+        return {"parameters": to_numpy(self.parameters)}
+
+    def matches(self, hidden: Any, *, n_members: int, output_unit: bool) -> bool:
+        """Whether these parameters of a detector describe this network."""
+        return (
+            is_module(hidden)
+            and len(self.members) == n_members
+            and self.has_output_unit == output_unit
+        )
+
+    def to_device(self, array: np.ndarray) -> Tensor:
+        """Copy a NumPy array to where the network computes."""
+        return torch.from_numpy(array.copy()).to(self._device)
 
     def start_training(
-        self, columns: np.ndarray | None, generators: Sequence[np.random.Generator]
-    ) -> None:
-        """Switch layers such as dropout to training, with draws of their own."""
+        self, rows: Rows, generators: Sequence[np.random.Generator]
+    ) -> "ModuleNetwork":
+        """Copy to train; layers such as dropout are switched on and get a seed of their own."""
+        network = self._copy(self._device)
         seed = int(generators[0].spawn(1)[0].integers(2**63))
-        self._random_state = torch.Generator().manual_seed(seed).get_state()
-        for member in self.members:
+        network._random_state = torch.Generator().manual_seed(seed).get_state()
+        for member in network.members:
             member.train()
+        return network
 
     def end_training(self) -> None:
         """Switch layers such as dropout to scoring."""
         for member in self.members:
             member.eval()
 
+    def outputs(self, rows: Rows, span: slice) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the outputs (m, b, k) of the rows of a span, tile by tile, in single precision."""
+        for selection, tile in dense_tiles(rows, span, np.float32):
+            yield selection, self.forward(self.to_device(tile[None]))[0]
+
     def forward(self, rows: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Outputs (m, b, k), and the same with their graph, one a member.
+        """Outputs (m, b, k), and the outputs of each member with their graph.
 
         Rows are (m, b, d), or (1, b, d) for all members.
         """
         rows = rows.to(self.parameters.dtype).expand(len(self.members), -1, -1)
         if self.members[0].training:
             with torch.random.fork_rng():
-                torch.set_rng_state(self._random_state)  # what the caller draws is left alone
+                torch.set_rng_state(self._random_state)  # the caller's draws are left alone
                 outputs = self._outputs(rows)
                 self._random_state = torch.get_rng_state()
         else:
@@ -108,11 +147,11 @@ class ModuleNetwork:
         return [member(part) for member, part in zip(self.members, rows, strict=True)]
 
     def new_gradient(self) -> Gradient:
-        """Room for the result of `backward`."""
-        return Gradient(self.parameters, {"kernels": [], "biases": []})
+        """Memory for the result of `backward`."""
+        return Gradient(torch.zeros_like(self.parameters))
 
     def backward(self, tape: list[Tensor], slope: Tensor, gradient: Gradient) -> None:
-        """Leave the gradient of sum(slope * outputs), slope (m, b, k), in `gradient`."""
+        """Write the gradient of sum(slope * outputs), slope (m, b, k), to `gradient`."""
         rows = gradient.dense
         rows.zero_()
         for member, output, part, row in zip(self.members, tape, slope, rows, strict=True):
@@ -124,18 +163,46 @@ class ModuleNetwork:
                     row[start : start + weight.numel()] = value.reshape(-1)
                 start += weight.numel()
 
+    def _copy(self, device: torch.device) -> "ModuleNetwork":
+        copied = object.__new__(ModuleNetwork)
+        copied.__dict__.update(self.__dict__)
+        copied._device = device
+        copied.parameters = self.parameters.to(device, copy=True)
+        copied.members = [deepcopy(member).to(device) for member in self.members]
+        copied._bind()
+        return copied
+
+    def __getstate__(self) -> dict[str, Any]:
+        """On the CPU, so that a machine without this device can unpickle it."""
+        return self._copy(torch.device("cpu")).__dict__
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._bind()
 
     def _bind(self) -> None:
-        """Make every weight and running statistic a view of its place in `parameters`."""
+        """Make every weight and running statistic a view of its part of `parameters`."""
         for member, row in zip(self.members, self.parameters, strict=True):
             start = 0
-            for tensor in _ordered(member):
-                stop = start + tensor.numel()
-                tensor.data = row[start:stop].view(tensor.shape)
+            for weight in _ordered(member):
+                stop = start + weight.numel()
+                weight.data = row[start:stop].view(weight.shape)
                 start = stop
+
+
+def _find_device(device: Any) -> torch.device:
+    """The torch device of a name, or a clear error where it cannot be used."""
+    if str(device) == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        found = torch.device(device)
+        torch.zeros(1, device=found)
+    except (RuntimeError, AssertionError) as error:  # torch raises either, depending on its build
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise ValueError(
+            f"device={str(device)!r} cannot be used here ({reason}); use device='auto'."
+        ) from error
+    return found
 
 
 def _member(module: nn.Module, width: int, output_unit: bool) -> nn.Sequential:
@@ -151,7 +218,7 @@ def _kernels(member: nn.Sequential) -> list[Tensor]:
 
 
 def _ordered(member: nn.Sequential) -> list[Tensor]:
-    """Penalised kernels, other trained weights, the rest: the order of a flat row."""
+    """Order of a flat row: penalised kernels, other trained weights, everything else."""
     learner = list(member[0].parameters())
     others = [weight for weight in learner if weight.requires_grad and weight.ndim < 2]
     unit = [weight for part in list(member)[1:] for weight in part.parameters()]
@@ -178,11 +245,11 @@ def _refuse_untrainable(module: nn.Module, output_unit: bool) -> None:
         )
 
 
-def _representation_width(module: nn.Module, n_columns: int) -> int:
+def _representation_width(module: nn.Module, n_columns: int, device: torch.device) -> int:
     probe = deepcopy(module).eval()
     try:
         with torch.no_grad():
-            shape = tuple(probe(torch.zeros(2, n_columns)).shape)
+            shape = tuple(probe(torch.zeros(2, n_columns, device=device)).shape)
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(
             f"hidden={type(module).__name__} failed on rows of shape (2, {n_columns}): {error}. "

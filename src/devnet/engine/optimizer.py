@@ -1,8 +1,8 @@
 """Gradient steps with an L2 penalty and a clipped gradient, as Keras 2 computes them.
 
 The penalty adds l2 * sum(w^2) of the penalised kernels to the loss, so 2 * l2 * w to their
-gradient, before the gradient of each member is clipped to a global norm. torch's weight_decay and
-rules differ from all of this.
+gradient, before each member's gradient is clipped to a global norm. torch's weight_decay and
+optimizers differ in all of this.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,26 +15,26 @@ from devnet.engine.scoring_network import Gradient
 from devnet.engine.sparse_layer import ColumnGradient, SparseKernel
 
 EPSILON = 1e-7
-BLOCK_VALUES = 1 << 16  # of a sparse kernel that are updated together
+BLOCK_VALUES = 1 << 16  # values of a sparse kernel that are updated together
 
 
 class Rule(Protocol):
-    """How a gradient becomes a step. Its states are means that decay by `rho` a step."""
+    """How a gradient becomes a step. Its states are running means that decay by `rho` a step."""
 
     @property
     def rho(self) -> float:
-        """Share of a state that a step leaves."""
+        """Share of a state that remains after a step."""
 
     @property
     def n_states(self) -> int:
-        """States of each weight."""
+        """Number of states of each weight."""
 
     def apply(self, gradient: Array, states: Sequence[Array]) -> None:
         """Turn the gradient into the step to subtract, in place; the states have decayed."""
 
 
 class RMSprop(NamedTuple):
-    """Divide by the root of the mean square; epsilon stands outside of the root."""
+    """Divide by the root of the mean square; epsilon is outside the root."""
 
     learning_rate: float
     rho: float = 0.9
@@ -49,7 +49,7 @@ class RMSprop(NamedTuple):
 
 
 class Adadelta(NamedTuple):
-    """Scale by the ratio of the root mean squares of past steps and of gradients."""
+    """Scale by the ratio of the root mean squares of past steps and past gradients."""
 
     learning_rate: float
     rho: float = 0.95
@@ -67,14 +67,14 @@ class Adadelta(NamedTuple):
 
 
 class Trainable(Protocol):
-    """What an optimizer needs to know of a network."""
+    """What an optimizer needs to know about a network."""
 
     parameters: Array  # (m, P)
     first_kernel: SparseKernel | None
 
     @property
     def n_penalised(self) -> int:
-        """How many parameters, from the first on, the penalty falls on."""
+        """How many parameters, counted from the first, are penalised."""
 
 
 class Optimizer:
@@ -122,12 +122,12 @@ class Optimizer:
             state.step(columns)
 
     def changed_columns(self, member: int) -> np.ndarray:
-        """Rows of a member's sparse kernel that changed since this was last asked."""
+        """Rows of a member's sparse kernel that changed since the last call."""
         return self._columns[member].changed()
 
 
 def _clip(gradient: Gradient, clip_norm: float) -> None:
-    """Scale each member's whole gradient down to the norm, if it is longer."""
+    """Scale each member's gradient down to the norm if it is longer."""
     square = (gradient.dense * gradient.dense).sum(1)  # (m,)
     for member, columns in enumerate(gradient.columns):
         square[member] += float(np.vdot(columns.slope, columns.slope))
@@ -142,10 +142,9 @@ def _clip(gradient: Gradient, clip_norm: float) -> None:
 class _LazyColumns:
     """The rule for one member's sparse kernel, at the cost of the touched rows only.
 
-    A row that is not touched keeps its weights; its states decay by `rho` a step, which is caught
-    up with when the row is next touched. Without penalty this is exactly what the dense rule
-    does. With penalty a dense one would shrink a row in every step, this one only in the steps
-    that touch it.
+    An untouched row keeps its weights; its states decay by `rho` a step, and catch up when the
+    row is next touched. Without penalty this is exactly what the dense rule does. With a penalty
+    the dense rule would shrink a row in every step, this one only in the steps that touch it.
     """
 
     def __init__(self, kernel: np.ndarray, rule: Rule, l2: float, expected_square: float) -> None:
@@ -155,9 +154,9 @@ class _LazyColumns:
         self._last_step = np.full(len(kernel), -1, dtype=np.int32)
         self._l2 = l2
         self._step = 0
-        self._asked = -1
+        self._last_asked = -1
         # The penalty of an epoch must not depend on how many columns have been touched by then:
-        # a row whose weights are still to be drawn counts with the square it is expected to have.
+        # a row whose weights are yet to be drawn counts with its expected square.
         self._is_drawn: np.ndarray = np.any(kernel, axis=1)
         self._expected_square = expected_square if l2 else 0.0
         n_undrawn = int((~self._is_drawn).sum())
@@ -187,8 +186,8 @@ class _LazyColumns:
         weights -= slope
         if self._l2:
             self.sum_of_squares += float(np.vdot(weights, weights))
-        for whole, state in zip(self._states, states, strict=True):
-            _put_rows(whole, touched, state)
+        for full, state in zip(self._states, states, strict=True):
+            _put_rows(full, touched, state)
         _put_rows(self._kernel, touched, weights)
         self._last_step[touched] = self._step
 
@@ -200,20 +199,20 @@ class _LazyColumns:
         self._is_drawn[touched] = True
 
     def changed(self) -> np.ndarray:
-        changed = np.flatnonzero(self._last_step > self._asked)
-        self._asked = self._step - 1
+        changed = np.flatnonzero(self._last_step > self._last_asked)
+        self._last_asked = self._step - 1
         return changed
 
 
 def _blocks(columns: ColumnGradient) -> Iterator[ColumnGradient]:
-    """Views of some rows at a time, few enough to stay in the processor's cache."""
+    """Views of a few rows at a time, so that they stay in the processor's cache."""
     height = max(1, BLOCK_VALUES // columns.slope.shape[1])
     for start in range(0, len(columns.touched), height):
         block = slice(start, start + height)
         yield ColumnGradient(*(part[block] for part in columns))
 
 
-def _put_rows(table: np.ndarray, places: np.ndarray, rows: np.ndarray) -> None:
-    """As `table[places] = rows`, three times as fast: a row is moved as one item."""
+def _put_rows(table: np.ndarray, positions: np.ndarray, rows: np.ndarray) -> None:
+    """Like `table[positions] = rows`, but three times as fast: a row is moved as one item."""
     item = np.dtype((np.void, table.shape[1] * table.itemsize))
-    np.put(table.view(item)[:, 0], places, rows.view(item)[:, 0])
+    np.put(table.view(item)[:, 0], positions, rows.view(item)[:, 0])

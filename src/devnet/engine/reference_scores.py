@@ -1,6 +1,6 @@
-"""Where the reference comes from: mean and standard deviation of the scores of normal rows.
+"""The reference: mean and standard deviation of the scores of normal rows, and their source.
 
-The paper takes a Gaussian prior. Other priors are in `standard_prior.py`, references made of the
+The paper uses a Gaussian prior. Other priors are in `standard_prior.py`, references made of the
 data's own scores in `data_reference.py`.
 """
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from devnet.core.arrays import Array, Place
+from devnet.core.arrays import Array, ToDevice
 from devnet.core.parameters import number, whole_number
 from devnet.engine.sampler import Batch
 
@@ -28,22 +28,22 @@ class Reference(NamedTuple):
 
     mean: Array
     std: Array
-    made_of: Array | None = None  # (m, b, 1): what each score adds to the mean; None for a prior
+    made_of: Array | None = None  # (m, b, 1): weight of each score in the mean; None for a prior
 
 
 StepReference = Callable[[Array, Batch], Reference]
-"""Outputs (m, b, k) of a step and their batch -> what they are measured against."""
+"""Outputs (m, b, k) of a step and their batch -> the reference they are measured against."""
 
 
 class UnlabelledScores(NamedTuple):
-    """Unlabelled training rows as the trained network scores them."""
+    """Scores of unlabelled training rows by the trained network."""
 
     scores: np.ndarray  # (m, n)
     weight: np.ndarray  # (n,)
 
 
 class ReferenceScores(ABC):
-    """What scores are measured against, while training and afterwards. Abstract."""
+    """What scores are measured against, in training and afterwards. Abstract."""
 
     @abstractmethod
     def for_training(
@@ -51,15 +51,15 @@ class ReferenceScores(ABC):
         n_outputs: int,
         n_steps: int,
         generators: list[np.random.Generator],
-        place: Place,
+        to_device: ToDevice,
     ) -> StepReference:
-        """What gives each of `n_steps` steps its reference; draws from the members' generators."""
+        """The reference of each of `n_steps` steps; draws from the members' generators."""
 
     @abstractmethod
     def after_training(self, measure: Callable[[], UnlabelledScores]) -> Reference:
-        """What the trained network's scores are measured against; asks for rows if it needs them.
+        """What the trained network's scores are measured against.
 
-        Both parts of it broadcast to (m, 1).
+        Calls `measure` only if it needs scores. Mean and std broadcast to (m, 1).
         """
 
     @abstractmethod
@@ -72,7 +72,7 @@ class ReferenceScores(ABC):
 
 
 class Prior(ReferenceScores):
-    """The scores of normal rows are taken to be draws from a distribution. Abstract."""
+    """Assumes that the scores of normal rows are draws from a distribution. Abstract."""
 
     @abstractmethod
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Reference:
@@ -83,18 +83,18 @@ class Prior(ReferenceScores):
         n_outputs: int,
         n_steps: int,
         generators: list[np.random.Generator],
-        place: Place,
+        to_device: ToDevice,
     ) -> StepReference:
-        """One drawn reference a step, member and output: (n_steps, m, 1, k)."""
+        """One drawn reference for each step, member and output: (n_steps, m, 1, k)."""
         draws = [self.draw((n_steps, 1, n_outputs), generator) for generator in generators]
-        means = place(np.stack([reference.mean for reference in draws], axis=1))
-        stds = place(np.stack([reference.std for reference in draws], axis=1))
+        means = to_device(np.stack([reference.mean for reference in draws], axis=1))
+        stds = to_device(np.stack([reference.std for reference in draws], axis=1))
         return lambda outputs, batch: Reference(means[batch.step], stds[batch.step])
 
 
 @dataclass(frozen=True)
 class GaussianPrior(Prior):
-    """Scores of normal rows are taken to be draws from N(mean, std^2): the paper's choice.
+    """Assumes that the scores of normal rows are draws from N(mean, std^2), as the paper does.
 
     Equations 4 and 5: r_1, ..., r_l ~ N(mu, sigma^2) and mu_R is their mean; sigma_R is their
     standard deviation with divisor l. Here l is `n_scores`.
@@ -131,9 +131,9 @@ class GaussianPrior(Prior):
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Reference:
         """Draw float32 references of this shape without drawing the scores behind them.
 
-        Mean and standard deviation of l Gaussian scores are independent, the mean is Gaussian
+        The mean and standard deviation of l Gaussian scores are independent; the mean is Gaussian
         with variance sigma^2 / l, and l sigma_R^2 / sigma^2 is chi-squared with l - 1 degrees of
-        freedom: the law of l draws at the cost of two.
+        freedom. Two draws follow the same law as l.
         """
         size = self.n_scores
         mean = generator.normal(self.mean, self.std / sqrt(size), shape)

@@ -6,16 +6,16 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.core.arrays import Array, Place
+from devnet.core.arrays import Array, ToDevice
 from devnet.core.rows import Rows
 
-GATHERED_VALUES = 1 << 18  # values of dense rows gathered from the caller's matrix in one call
+GATHERED_VALUES = 1 << 18  # values of dense rows gathered from the caller's matrix per call
 
 
 class Batch(NamedTuple):
     """One step's rows for each of m members.
 
-    A labelled anomaly that is drawn several times stands once, with its multiplicity as weight:
+    A labelled anomaly that is drawn several times appears once, with its multiplicity as weight:
     256 draws from 30 anomalies are 30 rows to compute, and the loss is the same.
     """
 
@@ -26,15 +26,15 @@ class Batch(NamedTuple):
 
 
 class Halves(NamedTuple):
-    """Numbers of the rows that train, those of weight zero left out."""
+    """Indices of the training rows, without those of weight zero."""
 
     labelled: np.ndarray
     unlabelled: np.ndarray
-    unlabelled_weight: np.ndarray | None  # None where all weigh the same
+    unlabelled_weight: np.ndarray | None  # None if all weigh the same
 
 
 def find_halves(is_anomaly: np.ndarray, sample_weight: np.ndarray | None) -> Halves:
-    """Which rows a sampler can draw."""
+    """Find the rows that a sampler can draw."""
     if sample_weight is None:
         return Halves(np.flatnonzero(is_anomaly), np.flatnonzero(~is_anomaly), None)
     counts = sample_weight > 0
@@ -43,7 +43,7 @@ def find_halves(is_anomaly: np.ndarray, sample_weight: np.ndarray | None) -> Hal
 
 
 class BalancedSampler:
-    """Draws with replacement, for each member from its own generator.
+    """Draws with replacement, each member from its own generator.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ class BalancedSampler:
     is_anomaly : (n,) bool array
         Which rows are labelled anomalies. Without any, batches are half as large.
     batch_size : int
-        Draws a step, an even number.
+        Draws per step, an even number.
     n_steps : int
-        Steps that will be drawn.
+        Number of steps to draw.
     generators : sequence of numpy Generators
-        One a member.
+        One per member.
     sample_weight : (n,) array, optional
         Within its half a row is drawn with probability proportional to its weight.
     """
@@ -87,21 +87,21 @@ class BalancedSampler:
         row_is_anomaly = np.arange(self._indices.shape[2]) < anomalies.shape[1]
         self._is_anomaly = np.tile(row_is_anomaly, (len(generators), 1))  # (m, b)
 
-    def batches(self, place: Place, *, sparse: bool) -> Iterator[Batch]:
+    def batches(self, to_device: ToDevice, *, sparse: bool) -> Iterator[Batch]:
         """Yield the drawn batches in order, with dense rows or with CSR rows."""
-        is_anomaly = place(self._is_anomaly[:, :, None])
-        weights = place(self._weights[:, :, :, None])
-        gathered = self._sparse() if sparse else self._dense(place)
+        is_anomaly = to_device(self._is_anomaly[:, :, None])
+        weights = to_device(self._weights[:, :, :, None])
+        gathered = self._sparse() if sparse else self._dense(to_device)
         for step, rows in enumerate(gathered):
             yield Batch(step, rows, is_anomaly, weights[step])
 
-    def _dense(self, place: Place) -> Iterator[Array]:
+    def _dense(self, to_device: ToDevice) -> Iterator[Array]:
         n_steps, m, b = self._indices.shape
         d = self._rows.shape[1]
-        block = max(1, GATHERED_VALUES // (m * b * d))  # steps: one large gather beats many
+        block = max(1, GATHERED_VALUES // (m * b * d))  # in steps; one large gather beats many
         for start in range(0, n_steps, block):
             rows = self._rows.dense(self._indices[start : start + block].ravel())
-            yield from place(rows).reshape(-1, m, b, d)
+            yield from to_device(rows).reshape(-1, m, b, d)
 
     def _sparse(self) -> Iterator[list[sp.csr_array]]:
         for step in self._indices:
@@ -109,7 +109,7 @@ class BalancedSampler:
 
 
 class _Pool:
-    """Rows of one half, drawn uniformly or by weight."""
+    """The rows of one half, drawn uniformly or by weight."""
 
     def __init__(self, indices: np.ndarray, sample_weight: np.ndarray | None) -> None:
         self._indices = indices
@@ -120,13 +120,13 @@ class _Pool:
             self._probability = weight[weight > 0] / weight.sum()
 
     def draw(self, n_steps: int, size: int, generator: np.random.Generator) -> np.ndarray:
-        """Row numbers of shape (n_steps, size)."""
+        """Row indices (n_steps, size)."""
         return generator.choice(self._indices, (n_steps, size), p=self._probability)
 
     def draw_counted(
         self, n_steps: int, size: int, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Row numbers and how often each was drawn; both (n_steps, b), counts sum to size."""
+        """Row indices and how often each was drawn; both (n_steps, b), counts sum to size."""
         distinct = len(self._indices)
         if not distinct:
             return np.zeros((n_steps, 0), dtype=int), np.zeros((n_steps, 0), dtype=int)

@@ -1,8 +1,8 @@
-"""A first layer for rows of millions of columns: only columns that occur cost anything.
+"""A first layer for rows with millions of columns: only columns that occur cost anything.
 
 The kernel has a row for each column that occurs in the training rows. A step gathers the kernel
-rows of the columns in its batch, multiplies, and updates just these. A column outside the kernel
-weighs nothing. Everything here stays in main memory, wherever the other layers compute.
+rows of the columns in its batch, multiplies, and updates only these. A column outside the kernel
+has weight zero.
 """
 
 from collections.abc import Sequence
@@ -12,23 +12,25 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.core.arrays import Array, beside, to_numpy
+from devnet.core.model_file import ModelFileError, size_of, tensor
+
+SPARSE_TENSORS = ("first_kernel", "columns")  # of a model file
 
 
 class ColumnGradient(NamedTuple):
     """Gradient of the kernel rows that one member's batch touched."""
 
     touched: np.ndarray  # (t,) positions in the kernel, ascending
-    weights: np.ndarray  # (t, h) the kernel rows there
+    weights: np.ndarray  # (t, h) these kernel rows
     slope: np.ndarray  # (t, h) their gradient
 
 
 class _Local(NamedTuple):
-    """One member's batch over the touched columns alone."""
+    """One member's batch, restricted to the touched columns."""
 
     rows: sp.csr_array  # (b, t)
     touched: np.ndarray  # (t,) positions in the kernel, ascending
-    weights: np.ndarray  # (t, h) the kernel rows there
+    weights: np.ndarray  # (t, h) these kernel rows
 
 
 class SparseKernel:
@@ -37,13 +39,13 @@ class SparseKernel:
     Parameters
     ----------
     columns : (c,) int64 array, ascending
-        Which of the `n_columns` columns have a kernel row.
+        The columns, out of `n_columns`, that have a kernel row.
     kernel : (m, c, h) array
         Zero for a column that no batch has touched.
     n_columns : int
         Width d of the rows.
     is_penalised : bool
-        Whether the L2 penalty falls on this kernel; not so for an output unit.
+        Whether the L2 penalty applies to this kernel; not if it is the output unit.
     """
 
     def __init__(
@@ -53,20 +55,41 @@ class SparseKernel:
         self.kernel = kernel
         self.n_columns = n_columns
         self.is_penalised = is_penalised
-        self._unborn: list[_Unborn] = []
-        self._compactor: _Compactor | None = None  # there while training
+        self._undrawn: list[_Undrawn] = []
+        self._compactor: _Compactor | None = None  # only in training
 
     @classmethod
     def empty(cls, m: int, n_columns: int, h: int, *, is_penalised: bool) -> "SparseKernel":
-        """A kernel that knows no column yet."""
+        """A kernel without any column yet."""
         no_columns = np.zeros(0, dtype=np.int64)
         kernel = np.zeros((m, 0, h), dtype=np.float32)
         return cls(no_columns, kernel, n_columns, is_penalised=is_penalised)
 
+    @classmethod
+    def from_tensors(
+        cls, tensors: dict[str, np.ndarray], m: int, n_columns: int, h: int, *, is_penalised: bool
+    ) -> "SparseKernel":
+        """Build the kernel of a model file, every shape checked."""
+        n_known = size_of(tensors, "columns")
+        columns = tensor(tensors, "columns", (n_known,), "int64")
+        kernel = tensor(tensors, "first_kernel", (m, n_known, h))
+        in_order = bool((np.diff(columns) > 0).all())
+        if n_known and not (in_order and columns[0] >= 0 and columns[-1] < n_columns):
+            raise ModelFileError(
+                "the columns of the model file's first kernel must ascend from 0 to "
+                f"{n_columns - 1}; the file was edited or damaged."
+            )
+        return cls(columns, kernel, n_columns, is_penalised=is_penalised)
+
+    def to_tensors(self) -> dict[str, np.ndarray]:
+        """The kernel rows that are not zero, as the named arrays of a model file."""
+        weighs = self.kernel.any((0, 2))
+        return {"first_kernel": self.kernel[:, weighs], "columns": self.columns[weighs]}
+
     def start_training(
         self, columns: np.ndarray, generators: Sequence[np.random.Generator]
     ) -> "SparseKernel":
-        """Copy with room for further columns, whose weights are drawn when first touched."""
+        """Copy with rows for further columns, whose weights are drawn when first touched."""
         known = np.union1d(self.columns, columns)
         is_new = np.isin(known, self.columns, assume_unique=True, invert=True)
         m, _, h = self.kernel.shape
@@ -75,24 +98,24 @@ class SparseKernel:
         started = SparseKernel(known, kernel, self.n_columns, is_penalised=self.is_penalised)
         limit = float(np.sqrt(6 / (self.n_columns + h)))
         started._compactor = _Compactor(len(known))
-        started._unborn = [_Unborn(is_new.copy(), limit, generator) for generator in generators]
+        started._undrawn = [_Undrawn(is_new.copy(), limit, generator) for generator in generators]
         return started
 
     def expected_square(self) -> float:
-        """Sum of squares that a kernel row is drawn with, in the mean."""
+        """Expected sum of squares of a newly drawn kernel row."""
         h = int(self.kernel.shape[2])
         return 2 * h / (self.n_columns + h)
 
     def end_training(self) -> None:
-        """From here on an untouched column keeps its weight of zero."""
+        """Prepare for scoring: columns never touched keep their weight of zero."""
         self._compactor = None
-        self._unborn = []
+        self._undrawn = []
 
-    def forward(self, rows: list[sp.csr_array], *, like: Array) -> tuple[Array, list[_Local]]:
-        """Products (m, b, h) of the type and at the place of `like`, and what `backward` needs.
+    def forward(self, rows: list[sp.csr_array]) -> tuple[np.ndarray, list[_Local]]:
+        """Products (m, b, h), and what `backward` needs.
 
-        A single matrix serves all members. Only while training there is something for `backward`;
-        else nothing is written, and many threads may call this at once.
+        A single matrix serves all members. Outside training nothing is left for `backward` and
+        nothing is written, so many threads may call this at once.
         """
         known = [self._known(member) for member in rows]
         if len(known) == 1:
@@ -103,24 +126,24 @@ class SparseKernel:
         else:
             local = self._localise(known, self._compactor)
             products = [part.rows @ part.weights for part in local]
-        return beside(like, np.stack(products)), local
+        return np.stack(products), local
 
-    def backward(self, local: list[_Local], slope: Array) -> list[ColumnGradient]:
-        """Gradient of sum(slope * products), slope (m, b, h), by the touched kernel rows."""
+    def backward(self, local: list[_Local], slope: np.ndarray) -> list[ColumnGradient]:
+        """Gradient of sum(slope * products), slope (m, b, h), for the touched kernel rows."""
         return [
             ColumnGradient(part.touched, part.weights, part.rows.T @ member)
-            for part, member in zip(local, to_numpy(slope), strict=True)
+            for part, member in zip(local, slope, strict=True)
         ]
 
     @cached_property
     def _position(self) -> np.ndarray:
-        """Row of the kernel for each column, -1 for one that is not known."""
+        """Kernel row of each column, -1 for an unknown column."""
         position = np.full(self.n_columns, -1, dtype=np.int32)
         position[self.columns] = np.arange(len(self.columns), dtype=np.int32)
         return position
 
     def _known(self, rows: sp.csr_array) -> sp.csr_array:
-        """The rows over the known columns alone, (b, c)."""
+        """The rows restricted to the known columns, (b, c)."""
         shape = (rows.shape[0], len(self.columns))
         if not len(self.columns):
             return sp.csr_array(shape, dtype=np.float32)
@@ -135,34 +158,35 @@ class SparseKernel:
         local = []
         for member, (rows, kernel) in enumerate(zip(known, self.kernel, strict=True)):
             compact, touched = compactor.compact(rows)
-            if self._unborn:
-                self._unborn[member].draw(touched, kernel)
+            if self._undrawn:
+                self._undrawn[member].draw(touched, kernel)
             local.append(_Local(compact, touched, kernel.take(touched, axis=0)))
         return local
 
 
 class _Compactor:
-    """Leaves columns out that have no value in a batch."""
+    """Drops the columns that have no value in a batch."""
 
     def __init__(self, n_columns: int) -> None:
         self._is_touched = np.zeros(n_columns, dtype=bool)
-        self._place = np.zeros(n_columns, dtype=np.int32)
+        self._position = np.zeros(n_columns, dtype=np.int32)
 
     def compact(self, rows: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
-        """The rows over the touched columns alone (b, t), and which these are (t,), ascending.
+        """The rows restricted to the touched columns (b, t), and these columns (t,), ascending.
 
-        As `numpy.unique` with its inverse, without sorting.
+        Like `numpy.unique` with its inverse, without sorting.
         """
         self._is_touched[rows.indices] = True
         touched = np.flatnonzero(self._is_touched)
         self._is_touched[touched] = False
-        self._place[touched] = np.arange(len(touched), dtype=np.int32)
-        place = self._place.take(rows.indices) if len(touched) else rows.indices
-        return sp.csr_array((rows.data, place, rows.indptr), (rows.shape[0], len(touched))), touched
+        self._position[touched] = np.arange(len(touched), dtype=np.int32)
+        position = self._position.take(rows.indices) if len(touched) else rows.indices
+        shape = (rows.shape[0], len(touched))
+        return sp.csr_array((rows.data, position, rows.indptr), shape), touched
 
 
-class _Unborn:
-    """Columns of one member whose weights are still to be drawn."""
+class _Undrawn:
+    """Columns of one member whose weights are yet to be drawn."""
 
     def __init__(self, mask: np.ndarray, limit: float, generator: np.random.Generator) -> None:
         self._mask = mask  # (c,) bool

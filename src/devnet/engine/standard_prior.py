@@ -1,4 +1,4 @@
-"""Priors of normal scores other than the Gaussian, each with mean 0 and standard deviation 1."""
+"""Non-Gaussian priors of normal scores, each with mean 0 and standard deviation 1."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from scipy import stats
 from devnet.core.parameters import check_parameters, one_of, whole_number
 from devnet.engine.reference_scores import Prior, Reference, UnlabelledScores
 
-DRAWN_SCORES = 1 << 18  # scores that are held at a time
-STUDENT_FREEDOM = 5  # the fewest degrees of freedom whose drawn standard deviation settles
+DRAWN_SCORES = 1 << 18  # scores held in memory at a time
+STUDENT_FREEDOM = 5  # the fewest degrees of freedom for which the drawn standard deviation settles
 
 
 class _Law(NamedTuple):
-    """A distribution before it is standardised: its formulas, and how NumPy draws from it."""
+    """A distribution before standardisation: its formulas, and how NumPy draws from it."""
 
     formulas: Any
     draw: Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
@@ -37,12 +37,12 @@ _CONSTRAINTS = {"distribution": one_of(*_LAWS), "n_scores": whole_number(2)}
 
 @dataclass(frozen=True)
 class StandardPrior(Prior):
-    """Scores of normal rows are taken to be draws from a named distribution.
+    """Assumes that the scores of normal rows are draws from a named distribution.
 
-    The loss only sees mean and standard deviation of the drawn scores, and those of 5000 draws
-    hardly differ between distributions of mean 0 and standard deviation 1. The choice therefore
+    The loss only sees the mean and standard deviation of the drawn scores, and for 5000 draws
+    these hardly differ between distributions with mean 0 and standard deviation 1. So the choice
     hardly changes what is learned. It changes what `p_value` and `threshold_` mean: with heavy
-    tails the same p-value takes a higher score.
+    tails the same p-value needs a higher score.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class StandardPrior(Prior):
         Symmetric: "uniform" (no tails), "logistic", "laplace", "student" (5 degrees of freedom,
         the heaviest tails). Skewed to high scores: "gumbel", "exponential".
     n_scores : int, default=5000
-        How many prior scores each reference summarises. They are really drawn, which takes about
-        as long as the fit of a small network.
+        How many prior scores each reference summarises. All of them are drawn, which takes about
+        as long as fitting a small network.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The only gradient loop (Algorithm 1, steps 2 to 10), for every method trained by gradients."""
+"""The one gradient loop (Algorithm 1, steps 2 to 10) of every method trained by gradients."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from devnet.engine.sparse_layer import SparseKernel
 logger = logging.getLogger(__name__)
 
 Objective = Callable[[Array, Batch], tuple[Array, Array]]
-"""Outputs (m, b, k) and their batch -> loss of each member (m,), its slope by the outputs."""
+"""Outputs (m, b, k) and their batch -> loss of each member (m,), slope for the outputs."""
 
 
 class Network(Protocol):
@@ -28,24 +28,24 @@ class Network(Protocol):
         """Outputs (m, b, k), and what `backward` needs."""
 
     def new_gradient(self) -> Gradient:
-        """Room for the result of `backward`."""
+        """Memory for the result of `backward`."""
 
     def backward(self, tape: Any, slope: Array, gradient: Gradient) -> None:
-        """Leave the gradient of sum(slope * outputs), slope (m, b, k), in `gradient`."""
+        """Write the gradient of sum(slope * outputs), slope (m, b, k), to `gradient`."""
 
 
 class Epoch(NamedTuple):
-    """What `on_epoch` is told; a true answer ends the training."""
+    """What `on_epoch` gets; if it returns true, training ends."""
 
     number: int  # 1, 2, ...
-    loss: list[float]  # mean of the epoch's steps, penalty included, one a member
+    loss: list[float]  # mean over the epoch's steps, with penalty, by member
 
 
 class Training(NamedTuple):
-    """What is left of a training besides the weights."""
+    """The record of a training, besides the weights."""
 
     history: list[Epoch]
-    best_epoch: list[int]  # the epoch whose weights were kept, one a member
+    best_epoch: list[int]  # the epoch whose weights were kept, by member
 
 
 def train(
@@ -60,11 +60,11 @@ def train(
     keep_interrupted: bool,
     on_epoch: Callable[[Epoch], bool],
 ) -> Training:
-    """Train the network in place and leave the kept weights in it.
+    """Train the network in place; it ends up with the weights that were kept.
 
-    With `keep_best` the weights at the end of the epoch with the lowest loss are kept, for each
-    member by itself, else those of the last epoch. With `keep_interrupted` Ctrl-C ends the
-    training with what was kept so far, once an epoch is done, instead of raising.
+    With `keep_best` each member keeps its weights from the end of the epoch with its lowest loss,
+    otherwise those of the last epoch. With `keep_interrupted`, once an epoch is done, Ctrl-C ends
+    the training with the weights kept so far instead of raising.
     """
     history: list[Epoch] = []
     kept = _BestWeights(network, optimizer)
@@ -95,7 +95,7 @@ def _run_epoch(
     optimizer: Optimizer,
     n_batches: int,
 ) -> np.ndarray:
-    """Take `n_batches` steps; mean loss of each member, (m,)."""
+    """Take `n_batches` steps; return the mean loss of each member, (m,)."""
     gradient = network.new_gradient()
     total = 0
     for _ in range(n_batches):
@@ -109,7 +109,7 @@ def _run_epoch(
 
 
 class _BestWeights:
-    """The weights to keep, for each member by itself."""
+    """The weights to keep, separately for each member."""
 
     def __init__(self, network: Network, optimizer: Optimizer) -> None:
         self._network = network

@@ -178,8 +178,6 @@ def perform(run: Run, folder: Path) -> dict[str, Any]:
     parameters = dict(run.parameters)
     method = find_method(parameters.pop("method"))
     detector = method(**parameters, random_state=run.seed)
-    if "device" in detector.get_params(deep=False) and "device" not in parameters:
-        detector.set_params(device="cpu")  # results must not depend on the machine's GPU
     dataset = None if run.dataset == SYNTHETIC else open_shared(run.dataset, folder)
     outcome = MEASURES[run.measure](detector, dataset, run.seed, **run.settings)
     seconds = outcome.seconds | {"total": time.perf_counter() - start}

@@ -82,7 +82,7 @@ def _sparse_block(
     first = network.first_kernel
     if first is None or not len(first.columns):
         return rows * 0.0
-    (products, _), bias = first.forward([rows], like=np.empty(0)), network.layers[0][1]
+    products, bias = first.forward([rows])[0].astype(np.float64), network.layers[0][1]
     position = np.minimum(np.searchsorted(first.columns, rows.indices), len(first.columns) - 1)
     is_known = first.columns[position] == rows.indices
     row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))

@@ -1,17 +1,16 @@
-"""What holds for every method, by the same words as for DevNet."""
+"""What holds for every method, exactly as for DevNet."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from sklearn.metrics import roc_auc_score
 from support.competitor_checks import check_edited_tensors_get_a_sentence
 from support.tasks import make_task
 
 import devnet
 from devnet import ModelFileError
-from devnet.core.arrays import place_on
-from devnet.detectors import network_detector
+from devnet.core.rows import as_rows
+from devnet.core.seeds import member_generators
 from devnet.detectors.methods import METHODS
 
 QUICK = {
@@ -186,19 +185,33 @@ def test_the_threshold_is_the_quantile_of_unlabelled_rows(name, task):
 
 @every_network
 def test_torch_trains_as_numpy_does(name, task, monkeypatch):
+    """A module with the weights and the draws of the built-in network."""
+    torch = pytest.importorskip("torch")
     rows, y, _ = task
-    numpy = quick(name, n_epochs=1, device="cpu").fit(rows, y)
-    monkeypatch.setattr(
-        network_detector, "place_on", lambda device, with_torch: place_on(device, with_torch=True)
-    )
-    on_torch = quick(name, n_epochs=1, device="cpu").fit(rows, y)
-    np.testing.assert_allclose(
-        on_torch.anomaly_score(rows), numpy.anomaly_score(rows), rtol=1e-3, atol=1e-3
-    )
+    built_in = quick(name, n_epochs=1)
+    start = built_in._initial_network(as_rows(rows), member_generators(0, 1))
+    (kernel, _), *last = start.layers
+    module = torch.nn.Sequential(torch.nn.Linear(8, 20, bias=start.biases), torch.nn.ReLU())
+    module[0].weight.data = torch.from_numpy(kernel[0].T.copy())
+    if start.biases:
+        module[0].bias.data.zero_()
+
+    class SameStart(METHODS[name]):
+        def _initial_network(self, rows, generators):
+            network = super()._initial_network(rows, member_generators(0, 1))
+            built_in._initial_network(rows, generators)  # draws what the built-in network draws
+            for unit, (weight, _) in zip(list(network.members[0])[1:], last, strict=True):
+                unit.weight.data.copy_(torch.from_numpy(weight[0].T.copy()))
+            return network
+
+    on_torch = SameStart(**(built_in.get_params() | {"hidden": module})).fit(rows, y)
+    expected = built_in.fit(rows, y).anomaly_score(rows)
+    np.testing.assert_allclose(on_torch.anomaly_score(rows), expected, rtol=1e-3, atol=1e-3)
 
 
 @every_network
 def test_members_train_side_by_side_and_a_module_can_learn_the_features(name, task):
+    torch = pytest.importorskip("torch")
     rows, y, truth = task
     several = quick(name, n_members=3).fit(rows, y)
     assert len(several.network_.parameters) == 3
@@ -211,7 +224,7 @@ def test_members_train_side_by_side_and_a_module_can_learn_the_features(name, ta
 def test_rows_of_weight_zero_are_no_landmarks(name, task):
     rows, y, _ = task
     rows, weight = rows.copy(), np.ones(len(rows))
-    rows[100:700] += 1e3  # were they counted, the landmarks would lie far out
+    rows[100:700] += 1e3  # if they counted, the landmarks would lie far out
     weight[100:700] = 0
     left_out = quick(name).fit(rows, y, sample_weight=weight)
     assert np.abs(left_out.landmarks_).max() < 100

@@ -67,7 +67,7 @@ def test_it_learns_from_labels(seed):
 
 
 def test_very_few_rows_are_fine():
-    """No cut leaves 20 rows on both sides, so every tree is a leaf."""
+    """No split leaves 20 rows on both sides, so every tree is a leaf."""
     rows, y, _ = make_task(0, n=12, n_labelled=2)
     scores = quick().fit(rows, y).anomaly_score(rows)
     np.testing.assert_allclose(scores, scores[0])

@@ -88,3 +88,10 @@ def test_without_the_library_there_is_the_line_to_type(method, task, monkeypatch
 def test_they_are_registered_where_they_are_installed():
     for method in LIBRARY_METHODS:
         assert (method.__name__ in METHODS) == (find_spec(method.library) is not None)
+
+
+@pytest.mark.parametrize("method", LIBRARY_METHODS)
+def test_contributions_are_not_read_off_trees_whose_inner_nodes_have_no_value(method):
+    model = method()
+    model.projection_ = None
+    assert model.path_contributions(np.zeros((1, 2)), np.zeros(2)) is None

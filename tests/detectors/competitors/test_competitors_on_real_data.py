@@ -13,8 +13,8 @@ from devnet.experiments.protocol import make_task
 
 DATA = os.environ.get("DEVNET_DATA")
 
-# Mean AUC-PR of three runs on thyroid stays above these; measured are .09, .32, .24, .16, .93, .78
-# and .89, published of the first four .093, .241, .116 and .166.
+# Mean AUC-PR of three runs on thyroid stays above these. Measured: .09, .32, .24, .16, .93, .78
+# and .89; published for the first four: .093, .241, .116 and .166.
 FLOORS = {
     "REPEN": 0.07,
     "DSVDD": 0.22,

@@ -23,7 +23,9 @@ from devnet.detectors.competitors import logistic_regression
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_scores_are_scikit_learn_s_log_odds(sparse, seed, monkeypatch):
-    monkeypatch.setattr(logistic_regression, "WIDE", 8)  # these sparse columns are many enough
+    monkeypatch.setattr(
+        logistic_regression, "WIDE", 8
+    )  # so that these sparse columns count as wide
     rows, y, _ = make_task(seed)
     rows[:, 3] = 20 * rows[:, 3] + (0 if sparse else 1e4)
     rows[:, 4] = 7

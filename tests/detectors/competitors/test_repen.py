@@ -7,7 +7,6 @@ from sklearn.metrics import roc_auc_score
 from support.tasks import make_task, numerical_slope
 
 from devnet.competitors import REPEN
-from devnet.core.arrays import place_on
 from devnet.core.rows import as_rows
 from devnet.detectors.competitors.lesinn import draw_subsamples, lesinn_scores
 from devnet.detectors.competitors.repen import triplet_loss_and_slope
@@ -50,7 +49,7 @@ def test_lesinn_is_the_mean_distance_to_the_nearest_of_each_subsample(make, seed
 
 
 def triplets(rows, is_anomaly, seed, n_steps=60, batch_size=64):
-    """Row numbers (n, 3), told by a first column that numbers the rows."""
+    """Row indices (n, 3), read off a first column that numbers the rows."""
     numbered = np.column_stack([np.arange(len(rows)), rows]).astype(np.float32)
     sampler = TripletSampler(
         as_rows(numbered),
@@ -59,8 +58,8 @@ def triplets(rows, is_anomaly, seed, n_steps=60, batch_size=64):
         n_steps=n_steps,
         generators=[np.random.default_rng(seed)],
     )
-    place = place_on("cpu", with_torch=False)
-    drawn = [batch.rows[0, :, 0].reshape(3, -1).T for batch in sampler.batches(place, sparse=False)]
+    batches = sampler.batches(lambda array: array, sparse=False)
+    drawn = [batch.rows[0, :, 0].reshape(3, -1).T for batch in batches]
     return np.concatenate(drawn).astype(int)
 
 

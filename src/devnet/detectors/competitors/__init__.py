@@ -1,4 +1,4 @@
-"""The methods that DevNet is compared with, by the same contract."""
+"""The methods that DevNet is compared with, under the same contract."""
 
 from devnet.detectors.competitors.bagged_trees import PUBaggedTrees
 from devnet.detectors.competitors.boosting import GradientBoosting

@@ -1,4 +1,4 @@
-"""PUBaggedTrees: many trees, each grown from the labelled anomalies and a few unlabelled rows."""
+"""PUBaggedTrees: trees grown from all labelled anomalies and a few unlabelled rows each."""
 
 from typing import Any, ClassVar
 
@@ -15,16 +15,16 @@ class PUBaggedTrees(ForestDetector):
     """Average decision trees that tell labelled anomalies from random unlabelled rows.
 
     Bagging for positive and unlabelled rows: every tree sees all labelled anomalies and a small
-    random draw of the unlabelled rows. As few of these are hidden anomalies, most trees see next
-    to none, and their average forgives the rest. Rows of 4,096 columns and more are projected to
-    1,000 dimensions first.
+    random draw of the unlabelled rows. Few of these are hidden anomalies, so most trees see next
+    to none, and the average evens out the rest. Rows with 4,096 columns or more are first
+    projected to 1,000 dimensions.
 
     Parameters
     ----------
     n_trees : int, default=100
-        Trees.
+        Number of trees.
     sample_size : int, default=256
-        Unlabelled rows that a tree is grown from, or all where there are fewer.
+        Unlabelled rows that a tree is grown from, or all if there are fewer.
     confidence : float, default=0.95
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     pos_label : optional
@@ -35,23 +35,23 @@ class PUBaggedTrees(ForestDetector):
     Attributes
     ----------
     classes_ : array of shape (2,)
-        What unlabelled rows and anomalies are called in y.
+        The values of y for unlabelled rows and for anomalies.
     threshold_ : float
-        Anomaly score above which `predict` sees an anomaly.
+        Anomaly score above which `predict` reports an anomaly.
     forest_ : Forest
         The trees; the value of a leaf is its share of labelled anomalies.
     projection_ : Projection or None
-        What wide rows are projected with.
+        The projection of wide rows.
     n_features_in_ : int
     feature_names_in_ : array of str
-        Only where X had column names.
+        Only if X had column names.
 
     Notes
     -----
-    The trees are scikit-learn's: Gini impurity, the square root of the columns as candidates of a
-    cut, grown until leaves are pure. A score is a mean share of anomalies, from 0 to 1.
-    `sample_weight` of an unlabelled row is proportional to the probability that a tree draws it;
-    that of a labelled anomaly is its weight in every tree, relative to the other anomalies.
+    The trees are scikit-learn's: Gini impurity, the square root of the number of columns as
+    candidates for a split, grown until leaves are pure. A score is a mean share of anomalies, from
+    0 to 1. An unlabelled row is drawn for a tree with probability proportional to its
+    `sample_weight`; a labelled anomaly has it as weight in every tree, relative to the others.
 
     References
     ----------

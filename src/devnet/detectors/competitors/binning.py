@@ -1,6 +1,6 @@
-"""Columns as numbers of bins, so that boosting looks at 255 edges a column and no more.
+"""Columns as bin numbers, so that boosting considers at most 254 edges per column.
 
-scikit-learn would place the edges by the weights of the rows. With balanced classes half of them
+scikit-learn would set the edges by the weights of the rows. With balanced classes half of them
 would lie among a few labelled anomalies, and finding them takes most of the time of a fit.
 """
 
@@ -9,7 +9,7 @@ import numpy as np
 from devnet.core.rows import Tileable, dense_tiles
 
 MAX_BINS = 255
-SAMPLE_ROWS = 50_000  # rows that edges are found from
+SAMPLE_ROWS = 50_000  # rows used to find edges
 
 
 def find_edges(
@@ -25,9 +25,9 @@ def find_edges(
 def to_bins(rows: Tileable, edges: list[np.ndarray]) -> np.ndarray:
     """The bin of each value, (n, d) uint8: how many edges lie below it."""
     bins = np.empty(rows.shape, np.uint8)
-    for place, tile in dense_tiles(rows, slice(0, rows.shape[0])):
+    for selection, tile in dense_tiles(rows, slice(0, rows.shape[0])):
         for column, found in enumerate(edges):
-            bins[place, column] = np.searchsorted(found, tile[:, column])
+            bins[selection, column] = np.searchsorted(found, tile[:, column])
     return bins
 
 

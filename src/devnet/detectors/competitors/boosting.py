@@ -14,46 +14,47 @@ from devnet.engine.forest import NO_CHILD, Forest, Tree
 
 
 class GradientBoosting(ForestDetector):
-    """Tell labelled anomalies from unlabelled rows by many small trees, each correcting the last.
+    """Separate labelled anomalies from unlabelled rows by many small trees, added one by one.
 
     scikit-learn's HistGradientBoostingClassifier with class_weight="balanced". The score is its
-    decision function, the log of the odds that a row is a labelled anomaly where both kinds are
-    equally frequent. Rows of 4,096 columns and more are projected to 1,000 dimensions first.
+    decision function: the log-odds that a row is a labelled anomaly if both kinds were equally
+    frequent. Rows with 4,096 columns or more are first projected to 1,000 dimensions.
 
     Parameters
     ----------
     n_trees : int, default=200
-        Trees; there is no early stopping.
+        Number of trees; there is no early stopping.
     max_depth : int, default=3
-        Cuts from the root to a leaf.
+        Splits from the root to a leaf.
     learning_rate : float, default=0.1
-        What each tree's correction is multiplied with.
+        Factor of each tree's correction.
     confidence : float, default=0.95
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
     random_state : int, numpy RandomState or Generator, optional
-        Seed of the projection, and of the rows that the bins of large tables are made from.
+        Seed of the projection, and of the sample that sets the bins of large tables.
 
     Attributes
     ----------
     classes_ : array of shape (2,)
-        What unlabelled rows and anomalies are called in y.
+        The values of y for unlabelled rows and for anomalies.
     threshold_ : float
-        Anomaly score above which `predict` sees an anomaly.
+        Anomaly score above which `predict` reports an anomaly.
     forest_ : Forest
         The trees; the value of a leaf is what it adds to the score.
     projection_ : Projection or None
-        What wide rows are projected with.
+        The projection of wide rows.
     n_features_in_ : int
     feature_names_in_ : array of str
-        Only where X had column names.
+        Only if X had column names.
 
     Notes
     -----
-    All else is scikit-learn's default: 255 bins a column, at least 20 rows a leaf. The bins hold
-    equally many rows, see `competitors/binning.py`. `sample_weight` is a row's weight in its
-    loss; rows of weight 0 are left out. scikit-learn holds all training rows as float64.
+    Everything else is scikit-learn's default: 255 bins per column, at least 20 rows per leaf.
+    The bins hold equally many rows, see `competitors/binning.py`. `sample_weight` is a row's
+    weight in the loss; rows of weight 0 are left out. scikit-learn holds all training rows as
+    float64.
 
     References
     ----------
@@ -105,7 +106,9 @@ class GradientBoosting(ForestDetector):
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         weight = np.ones(len(is_anomaly)) if sample_weight is None else sample_weight
-        chosen = np.flatnonzero(weight > 0)  # the others would still count as rows of a leaf
+        chosen = np.flatnonzero(
+            weight > 0
+        )  # the others would still count towards the rows of a leaf
         edges = find_edges(rows, chosen, generator)
         bins = to_bins(rows, edges)[chosen]
         boosting = HistGradientBoostingClassifier(
@@ -116,7 +119,9 @@ class GradientBoosting(ForestDetector):
             early_stopping=False,
             random_state=draw_seed(generator),
         )
-        with threadpool_limits(1, "openmp"):  # threads that wait for each other cost most here
+        with threadpool_limits(
+            1, "openmp"
+        ):  # threads spend most of the time waiting for each other
             fitted = boosting.fit(bins, is_anomaly[chosen], sample_weight=weight[chosen])
             first_score = fitted.decision_function(bins[:1])
         trees = [
@@ -133,9 +138,9 @@ class GradientBoosting(ForestDetector):
 
 
 def _read_nodes(nodes: np.ndarray, edges: list[np.ndarray], learning_rate: float) -> Tree:
-    """Take over a tree of scikit-learn's boosting, whose nodes are records that cut bins.
+    """Copy a tree of scikit-learn's boosting, whose nodes are records that split bins.
 
-    The values of leaves are multiplied with the learning rate already, those of cuts are not.
+    The values of leaves include the learning rate already, those of inner nodes do not.
     """
     is_leaf = nodes["is_leaf"] == 1
     left, right = (

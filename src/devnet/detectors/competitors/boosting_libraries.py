@@ -1,7 +1,7 @@
-"""XGBoost, LightGBM and CatBoost as detectors, each where its library is installed.
+"""XGBoost, LightGBM and CatBoost as detectors, each if its library is installed.
 
-A library grows the trees; they become a forest like all others, so scores and model files need
-the library no more.
+A library grows the trees; they become a forest like any other, so scoring and model files do not
+need the library.
 """
 
 import importlib
@@ -21,29 +21,29 @@ from devnet.detectors.competitors.forest_detector import ForestDetector
 from devnet.engine.forest import NO_CHILD, Forest, Tree
 
 
-class Cut(NamedTuple):
-    """A node with children, in the words of any library."""
+class Split(NamedTuple):
+    """A node with children, whatever the library."""
 
     column: int
     threshold: float
-    left: Any  # where value <= threshold
+    left: Any  # if value <= threshold
     right: Any
 
 
 class LibraryBoosting(ForestDetector):
     """Boosted trees of a library, labelled anomalies against all other rows.
 
-    Abstract. Both kinds of rows have the same total weight; scores are log odds. A detector says
-    what its library is called and how it grows trees.
+    Abstract. Both kinds of rows have the same total weight; scores are log-odds. A detector names
+    its library and defines how it grows trees.
 
     Parameters
     ----------
     n_trees : int, default=300
-        Trees; there is no early stopping.
+        Number of trees; there is no early stopping.
     max_depth : int, default=3
-        Cuts from the root to a leaf.
+        Splits from the root to a leaf.
     learning_rate : float, default=0.1
-        What each tree's correction is multiplied with.
+        Factor of each tree's correction.
     confidence : float, default=0.95
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     pos_label : optional
@@ -58,7 +58,7 @@ class LibraryBoosting(ForestDetector):
         "learning_rate": number(0),
     }
     library: ClassVar[str]
-    has_paths: ClassVar[bool] = False  # only leaves have values
+    _has_paths: ClassVar[bool] = False  # only leaves have values
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class LibraryBoosting(ForestDetector):
     def _boost(
         self, library: Any, rows: np.ndarray, is_anomaly: np.ndarray, weight: np.ndarray, seed: int
     ) -> tuple[list[Tree], Callable[[np.ndarray], np.ndarray]]:
-        """Trees, and what scores dense rows by the library itself."""
+        """The trees, and a function that scores dense rows by the library itself."""
 
     def _grow(
         self,
@@ -99,7 +99,9 @@ class LibraryBoosting(ForestDetector):
         matrix = rows.dense(chosen)
         trees, score = self._boost(library, matrix, is_anomaly, weight, draw_seed(generator))
         leaf = Tree(*(np.full(1, value) for value in (NO_CHILD, NO_CHILD, 0, 0.0, 0.0)))
-        trees += [leaf] * (self.n_trees - len(trees))  # a library may stop where nothing is left
+        trees += [leaf] * (
+            self.n_trees - len(trees)
+        )  # a library may stop early if nothing is left to learn
         forest = Forest.of(trees, rows.shape[1])
         baseline = float(score(matrix[:1])[0] - forest.sum_values(matrix[:1])[0])
         trees[0] = trees[0]._replace(value=trees[0].value + baseline)
@@ -110,7 +112,7 @@ class LibraryBoosting(ForestDetector):
 
 
 class XGBoost(LibraryBoosting):
-    """XGBoost's histogram trees; parameters as of `LibraryBoosting`.
+    """XGBoost's histogram trees; parameters as for `LibraryBoosting`.
 
     References
     ----------
@@ -133,13 +135,13 @@ class XGBoost(LibraryBoosting):
         data = library.DMatrix(rows, label=is_anomaly, weight=weight)
         booster = library.train(settings, data, num_boost_round=self.n_trees)
 
-        def read(node: Any) -> Cut | float:
+        def read(node: Any) -> Split | float:
             if "leaf" in node:
                 return float(node["leaf"])
             below = np.nextafter(np.float32(node["split_condition"]), np.float32(-np.inf))
             children = {child["nodeid"]: child for child in node["children"]}
             left, right = children[node["yes"]], children[node["no"]]
-            return Cut(
+            return Split(
                 int(node["split"][1:]), float(below), left, right
             )  # yes is value < condition
 
@@ -148,7 +150,7 @@ class XGBoost(LibraryBoosting):
 
 
 class LightGBM(LibraryBoosting):
-    """LightGBM's histogram trees; parameters as of `LibraryBoosting`.
+    """LightGBM's histogram trees; parameters as for `LibraryBoosting`.
 
     References
     ----------
@@ -174,11 +176,11 @@ class LightGBM(LibraryBoosting):
         data = library.Dataset(rows, label=is_anomaly.astype(np.float32), weight=weight)
         booster = library.train(settings, data, num_boost_round=self.n_trees)
 
-        def read(node: Any) -> Cut | float:
+        def read(node: Any) -> Split | float:
             if "split_feature" not in node:
                 return float(node["leaf_value"])
             left, right = node["left_child"], node["right_child"]
-            return Cut(node["split_feature"], float(node["threshold"]), left, right)
+            return Split(node["split_feature"], float(node["threshold"]), left, right)
 
         trees = [
             _number(tree["tree_structure"], read) for tree in booster.dump_model()["tree_info"]
@@ -187,7 +189,7 @@ class LightGBM(LibraryBoosting):
 
 
 class CatBoost(LibraryBoosting):
-    """CatBoost's symmetric trees; parameters as of `LibraryBoosting`.
+    """CatBoost's symmetric trees; parameters as for `LibraryBoosting`.
 
     References
     ----------
@@ -226,34 +228,34 @@ class CatBoost(LibraryBoosting):
 LIBRARY_METHODS: tuple[type[LibraryBoosting], ...] = (XGBoost, LightGBM, CatBoost)
 
 
-def _symmetric(scale: float) -> Callable[[Any], Cut | float]:
-    """Reads a tree that asks the same of all rows at a level; the answers number the leaf."""
+def _symmetric(scale: float) -> Callable[[Any], Split | float]:
+    """Reads a tree with one split per level; the outcomes are the bits of the leaf's index."""
 
-    def read(node: Any) -> Cut | float:
+    def read(node: Any) -> Split | float:
         tree, level, leaf = node
         splits = tree["splits"] or []
         if level == len(splits):
             return scale * float(tree["leaf_values"][leaf])
         split = splits[level]
         above = (tree, level + 1, leaf | 1 << level)
-        return Cut(split["float_feature_index"], split["border"], (tree, level + 1, leaf), above)
+        return Split(split["float_feature_index"], split["border"], (tree, level + 1, leaf), above)
 
     return read
 
 
-def _number(root: Any, read: Callable[[Any], Cut | float]) -> Tree:
-    """A library's nested nodes as arrays, each child behind its parent."""
+def _number(root: Any, read: Callable[[Any], Split | float]) -> Tree:
+    """A library's nested nodes as arrays, each child after its parent."""
     records: list[list[float]] = []
 
     def visit(node: Any) -> int:
-        place = len(records)
+        position = len(records)
         found = read(node)
-        if isinstance(found, Cut):
+        if isinstance(found, Split):
             records.append([0, 0, found.column, found.threshold, 0.0])
-            records[place][:2] = visit(found.left), visit(found.right)
+            records[position][:2] = visit(found.left), visit(found.right)
         else:
             records.append([NO_CHILD, NO_CHILD, 0, 0.0, found])
-        return place
+        return position
 
     visit(root)
     return Tree(*np.array(records).T)

@@ -1,11 +1,11 @@
-"""DeepSVDD: draw unlabelled rows to a centre, push labelled anomalies away from it."""
+"""DeepSVDD: pull unlabelled rows to a centre, push labelled anomalies away from it."""
 
 import logging
 from typing import Any, ClassVar
 
 import numpy as np
 
-from devnet.core.arrays import Array, Place, beside, namespace, to_numpy
+from devnet.core.arrays import Array, convert_like, namespace, to_numpy
 from devnet.core.parameters import Constraint, number
 from devnet.core.rows import Rows
 from devnet.detectors.landmark_detector import LandmarkDetector, some
@@ -14,38 +14,38 @@ from devnet.engine.trainer import Objective
 
 logger = logging.getLogger(__name__)
 
-CHUNK = 256  # rows that are represented together
-TINY = 1e-12  # keeps a row at the centre from a division by zero
+CHUNK = 256  # rows represented together
+TINY = 1e-12  # avoids a division by zero for a row at the centre
 
 
 class DeepSVDD(LandmarkDetector):
     """Learn a representation in which normal rows lie close to a fixed centre.
 
     The centre is the mean initial representation of unlabelled rows. With `margin=None` only
-    unlabelled rows train: each is drawn to the centre, the original one-class objective. With a
-    margin, labelled anomalies are pushed at least so far away, the adaptation that the paper of
-    DevNet compares with. A row's score is its distance to the centre. There are no biases: with
+    unlabelled rows are used: each is pulled to the centre, the original one-class objective. With
+    a margin, labelled anomalies are pushed at least that far away, the adaptation that the DevNet
+    paper compares with. A row's score is its distance to the centre. There are no biases: with
     them every row could be mapped to the centre.
 
     Parameters
     ----------
     hidden : tuple of int or torch.nn.Module, default=(20,)
-        Widths of the ReLU layers of the representation, or a module that makes it.
+        Widths of the ReLU layers of the representation, or a module that computes it.
     margin : float or None, default=5.0
         Distance to the centre that labelled anomalies should have; None leaves them out.
     confidence : float, default=0.95
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     n_epochs, n_batches, batch_size : int, default=50, 20 and 512
-        Epochs, steps of an epoch, and draws of a step: half from the labelled anomalies, half
-        from the unlabelled rows.
+        Epochs, steps per epoch, and draws per step: half from the labelled anomalies, half from
+        the unlabelled rows.
     learning_rate : float, default=0.001
-        Of RMSprop.
+        Learning rate of RMSprop.
     l2 : float, default=0.01
         Penalty l2 * sum(w^2) on the kernels of hidden layers.
     clip_norm : float or None, default=1.0
-        Longest gradient; a longer one is scaled down. None leaves all as they are.
+        Largest norm of a gradient; a longer one is scaled down. None clips nothing.
     keep_best : bool, default=True
-        Keep the weights of the epoch with the lowest loss rather than of the last one.
+        Keep the weights of the epoch with the lowest loss rather than the last one.
     n_members : int, default=1
         Networks trained side by side from independent draws; the score is their mean.
     pos_label, device, warm_start, keep_interrupted, verbose, random_state
@@ -56,7 +56,7 @@ class DeepSVDD(LandmarkDetector):
     landmarks_ : array of shape (n_members, 1, width)
         The centre.
     threshold_ : float
-        Anomaly score above which `predict` sees an anomaly.
+        Anomaly score above which `predict` reports an anomaly.
     classes_, network_, history_, best_epoch_, n_iter_, n_features_in_, feature_names_in_
         As for `DevNet`.
 
@@ -129,7 +129,7 @@ class DeepSVDD(LandmarkDetector):
     def _landmark_shape(self, n_outputs: int) -> tuple[int, ...]:
         return (1, n_outputs)
 
-    def _before_training(self, network: Any, rows: Rows, halves: Halves, place: Place) -> None:
+    def _before_training(self, network: Any, rows: Rows, halves: Halves) -> None:
         if self.margin is None and len(halves.labelled):
             logger.info("DeepSVDD without margin ignores the %d labels", len(halves.labelled))
         chosen = some(halves.unlabelled)
@@ -137,19 +137,15 @@ class DeepSVDD(LandmarkDetector):
         for start in range(0, len(chosen), CHUNK):
             part = chosen[start : start + CHUNK]
             is_sparse = network.first_kernel is not None
-            batch = [rows.sparse(part)] if is_sparse else place(rows.dense(part)[None])
+            batch = [rows.sparse(part)] if is_sparse else network.to_device(rows.dense(part)[None])
             outputs = to_numpy(network.forward(batch)[0]).astype(np.float64)  # (m, b, k)
             total = total + outputs.sum(1, keepdims=True)
         self.landmarks_ = total / len(chosen)  # (m, 1, k)
 
     def _objective(
-        self,
-        n_outputs: int,
-        n_steps: int,
-        generators: list[np.random.Generator],
-        place: Place,
+        self, network: Any, n_steps: int, generators: list[np.random.Generator]
     ) -> Objective:
-        centre = place(self.landmarks_.astype(np.float32))
+        centre = network.to_device(self.landmarks_.astype(np.float32))
 
         def objective(outputs: Array, batch: Batch) -> tuple[Array, Array]:
             loss, slope = svdd_loss_and_slope(
@@ -162,17 +158,17 @@ class DeepSVDD(LandmarkDetector):
         return objective
 
     def _member_scores(self, outputs: Array) -> Array:
-        offset = outputs - beside(outputs, self.landmarks_)
+        offset = outputs - convert_like(outputs, self.landmarks_)
         return namespace(offset).sqrt((offset * offset).sum(2))
 
 
 def svdd_loss_and_slope(
     offset: Array, *, is_anomaly: Array, margin: float | None
 ) -> tuple[Array, Array]:
-    """Loss of each row (m, b, 1), and its slope by the offset from the centre (m, b, k).
+    """Loss of each row (m, b, 1), and its slope for the offset from the centre (m, b, k).
 
-    Squared distance of an unlabelled row; of a labelled anomaly what its distance lacks to the
-    margin, or nothing where there is no margin.
+    An unlabelled row's loss is its squared distance. A labelled anomaly's is what its distance
+    lacks to the margin, or zero if there is no margin.
     """
     xp = namespace(offset)
     squared = (offset * offset).sum(2)[:, :, None]

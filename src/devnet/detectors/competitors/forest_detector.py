@@ -1,4 +1,4 @@
-"""ForestDetector: what every detector made of decision trees shares."""
+"""ForestDetector: what all detectors made of decision trees share."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -14,13 +14,13 @@ from devnet.detectors.competitors.projection import TENSORS as PROJECTION_TENSOR
 from devnet.detectors.competitors.projection import ProjectedRows, Projection
 from devnet.engine.forest import Forest
 
-SMALL_RISE = 1e-6  # of a sum of trees, relative to 1, over which a slope is not measured
+SMALL_RISE = 1e-6  # of a sum of trees; a smaller one is too small to measure a slope
 
 
 class ForestDetector(FewLabelDetector):
     """Scores rows by a sum over decision trees; wide rows are projected first.
 
-    Abstract. A detector says how its trees are grown (`_grow`) and what their sum means
+    Abstract. A detector defines how its trees are grown (`_grow`) and what their sum means
     (`_read_sum`).
     """
 
@@ -29,6 +29,7 @@ class ForestDetector(FewLabelDetector):
         "confidence": number(0, below=1),
         "random_state": RANDOM_STATE,
     }
+    _has_paths: ClassVar[bool] = True  # every node has a value, not only the leaves
 
     n_trees: int
     confidence: float
@@ -39,9 +40,10 @@ class ForestDetector(FewLabelDetector):
     def path_contributions(self, X: Any, baseline: np.ndarray) -> np.ndarray | None:
         """Path contributions to the sum of trees, times the mean slope of what reads the sum.
 
-        None for wide rows: their trees see a projection of the columns.
+        None for wide rows, because their trees see a projection of the columns, and for trees
+        whose inner nodes have no value.
         """
-        if self.projection_ is not None:
+        if self.projection_ is not None or not self._has_paths:
             return None
         forest, read = self.forest_, self._read_sum
         start = baseline.astype(np.float32)[None]
@@ -91,8 +93,8 @@ class ForestDetector(FewLabelDetector):
         scores = np.empty(rows.shape[0])
 
         def score_span(span: slice) -> None:
-            for place, tile in dense_tiles(narrow, span, np.float32):
-                scores[place] = self._read_sum(self.forest_.sum_values(tile))
+            for selection, tile in dense_tiles(narrow, span, np.float32):
+                scores[selection] = self._read_sum(self.forest_.sum_values(tile))
 
         in_threads(rows.shape[0], score_span)
         return scores

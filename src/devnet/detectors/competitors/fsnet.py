@@ -1,10 +1,10 @@
-"""FSNet: a prototypical network, which compares a row with the mean of each class."""
+"""FSNet: a prototypical network that compares a row with the mean of each class."""
 
 from typing import Any, ClassVar
 
 import numpy as np
 
-from devnet.core.arrays import Array, Place, beside, namespace
+from devnet.core.arrays import Array, convert_like, namespace
 from devnet.core.parameters import Constraint
 from devnet.core.rows import Rows
 from devnet.detectors.landmark_detector import LandmarkDetector, some, squared_distances
@@ -15,28 +15,28 @@ from devnet.engine.trainer import Objective
 class FSNet(LandmarkDetector):
     """Learn a representation in which anomalies and unlabelled rows have means far apart.
 
-    Each step is an episode: as many labelled anomalies as unlabelled rows are drawn, the mean
-    representation of each class is its prototype, and rows are assigned to the classes by the
-    softmax over negative squared distances. A row's score is the log-odds of that softmax, for
-    the prototypes of the training rows: it ranks as the probability does and never saturates.
+    Each step is an episode: equally many labelled anomalies and unlabelled rows are drawn, the
+    mean representation of each class is its prototype, and rows are assigned to the classes by
+    the softmax over negative squared distances. A row's score is the log-odds of that softmax for
+    the prototypes of the training rows: it ranks like the probability but never saturates.
 
     Parameters
     ----------
     hidden : tuple of int or torch.nn.Module, default=(20,)
-        Widths of the ReLU layers of the representation, or a module that makes it.
+        Widths of the ReLU layers of the representation, or a module that computes it.
     confidence : float, default=0.95
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     n_epochs, n_batches, batch_size : int, default=50, 20 and 256
-        Epochs, steps of an epoch, and draws of a step: half from the labelled anomalies, half
-        from the unlabelled rows.
+        Epochs, steps per epoch, and draws per step: half from the labelled anomalies, half from
+        the unlabelled rows.
     learning_rate : float, default=0.001
-        Of RMSprop.
+        Learning rate of RMSprop.
     l2 : float, default=0.01
         Penalty l2 * sum(w^2) on the kernels of hidden layers.
     clip_norm : float or None, default=1.0
-        Longest gradient; a longer one is scaled down. None leaves all as they are.
+        Largest norm of a gradient; a longer one is scaled down. None clips nothing.
     keep_best : bool, default=True
-        Keep the weights of the epoch with the lowest loss rather than of the last one.
+        Keep the weights of the epoch with the lowest loss rather than the last one.
     n_members : int, default=1
         Networks trained side by side from independent draws; the score is their mean.
     pos_label, device, warm_start, keep_interrupted, verbose, random_state
@@ -47,7 +47,7 @@ class FSNet(LandmarkDetector):
     landmarks_ : array of shape (n_members, 2, width)
         The prototypes of unlabelled rows and of anomalies.
     threshold_ : float
-        Anomaly score above which `predict` sees an anomaly.
+        Anomaly score above which `predict` reports an anomaly.
     classes_, network_, history_, best_epoch_, n_iter_, n_features_in_, feature_names_in_
         As for `DevNet`.
 
@@ -111,11 +111,7 @@ class FSNet(LandmarkDetector):
         return (2, n_outputs)
 
     def _objective(
-        self,
-        n_outputs: int,
-        n_steps: int,
-        generators: list[np.random.Generator],
-        place: Place,
+        self, network: Any, n_steps: int, generators: list[np.random.Generator]
     ) -> Objective:
         def objective(outputs: Array, batch: Batch) -> tuple[Array, Array]:
             return prototype_loss_and_slope(
@@ -132,7 +128,7 @@ class FSNet(LandmarkDetector):
         self.landmarks_ = np.stack(means, axis=1)  # (m, 2, k)
 
     def _member_scores(self, outputs: Array) -> Array:
-        distances = squared_distances(outputs, beside(outputs, self.landmarks_))  # (m, b, 2)
+        distances = squared_distances(outputs, convert_like(outputs, self.landmarks_))  # (m, b, 2)
         return distances[:, :, 0] - distances[:, :, 1]
 
 
@@ -144,14 +140,14 @@ def prototype_loss_and_slope(
     Parameters
     ----------
     outputs : (m, b, k) array
-        Representations of a batch; its own rows make the prototypes.
+        Representations of a batch, whose rows also make the prototypes.
     is_anomaly : (m, b, 1) bool array
     weight : (m, b, 1) array
         Multiplicity of each row over the batch size.
 
     Returns
     -------
-    loss : (m,) array, and its slope by the outputs, (m, b, k)
+    loss : (m,) array, and its slope for the outputs, (m, b, k)
     """
     xp = namespace(outputs)
     is_class = xp.stack([~is_anomaly, is_anomaly])  # (2, m, b, 1)
@@ -163,7 +159,7 @@ def prototype_loss_and_slope(
     logits = logits - xp.amax(logits, 0)  # so that exp cannot overflow
     log_total = xp.log(xp.exp(logits).sum(0))
     loss = ((log_total - xp.where(is_anomaly, logits[1], logits[0])) * weight).sum((1, 2))
-    excess = (xp.exp(logits - log_total) - 1 * is_class) * weight  # slope by the logits
-    pull = 2 * excess * offsets  # by the prototypes; minus this by the outputs themselves
+    excess = (xp.exp(logits - log_total) - 1 * is_class) * weight  # slope for the logits
+    pull = 2 * excess * offsets  # for the prototypes; the negative for the outputs themselves
     slope = (share * pull.sum(2)[:, :, None] - pull).sum(0)
     return loss, slope

@@ -1,4 +1,4 @@
-"""IForest, the isolation forest of Liu, Ting and Zhou: a detector without labels."""
+"""IForest, the isolation forest of Liu, Ting and Zhou: a detector that uses no labels."""
 
 import logging
 from typing import Any, ClassVar
@@ -16,46 +16,45 @@ logger = logging.getLogger(__name__)
 
 
 class IForest(ForestDetector):
-    """Score rows by how few random cuts isolate them; labels are not used.
+    """Score rows by how few random splits isolate them; labels are not used.
 
-    scikit-learn's IsolationForest on labelled and unlabelled rows alike, which the paper compares
-    with as the method without labels. `fit` asks for y as every detector here does, and uses it
-    for nothing but `threshold_`. Rows of 4,096 columns and more are projected to 1,000 dimensions
-    first.
+    scikit-learn's IsolationForest on labelled and unlabelled rows alike; it is the unsupervised
+    method that the paper compares with. `fit` takes y like every detector, but uses it only for
+    `threshold_`. Rows with 4,096 columns or more are first projected to 1,000 dimensions.
 
     Parameters
     ----------
     n_trees : int, default=100
-        Trees.
+        Number of trees.
     sample_size : int, default=256
-        Rows that a tree is grown from, or all where there are fewer. Of more than
-        n_trees * sample_size rows that many are drawn for all trees together, so that the time
-        to fit does not grow with the table.
+        Rows that a tree is grown from, or all if there are fewer. At most n_trees * sample_size
+        rows are drawn for all trees together, so that the time to fit does not grow with the
+        table.
     confidence : float, default=0.95
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
     random_state : int, numpy RandomState or Generator, optional
-        Seed of the samples and the cuts.
+        Seed of the samples and the splits.
 
     Attributes
     ----------
     classes_ : array of shape (2,)
-        What unlabelled rows and anomalies are called in y.
+        The values of y for unlabelled rows and for anomalies.
     threshold_ : float
-        Anomaly score above which `predict` sees an anomaly.
+        Anomaly score above which `predict` reports an anomaly.
     forest_ : Forest
-        The trees; the value of a leaf is the length of its path as a share of the expected one.
+        The trees; the value of a leaf is the length of its path relative to the expected length.
     projection_ : Projection or None
-        What wide rows are projected with.
+        The projection of wide rows.
     n_features_in_ : int
     feature_names_in_ : array of str
-        Only where X had column names.
+        Only if X had column names.
 
     Notes
     -----
     Scores are those of the publication, 2^(-E(h) / c): 0.5 is a row of average depth, 1 the most
-    anomalous. `sample_weight` is proportional to the probability that a tree draws a row.
+    anomalous. A tree draws a row with probability proportional to its `sample_weight`.
 
     References
     ----------
@@ -95,7 +94,7 @@ class IForest(ForestDetector):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # without labels no classes are learned
+        tags.classifier_tags.poor_score = True  # classes are not learned without labels
         return tags
 
     def _needs_labels(self) -> bool:
@@ -134,13 +133,13 @@ class IForest(ForestDetector):
 
 
 def average_path(n_rows: np.ndarray) -> np.ndarray:
-    """Mean length of an unsuccessful search in a binary tree of so many rows, the paper's c(n)."""
+    """Mean length of an unsuccessful search in a binary tree of n rows, the paper's c(n)."""
     n = np.maximum(n_rows, 3).astype(np.float64)
     path = 2 * (np.log(n - 1) + np.euler_gamma) - 2 * (n - 1) / n
     return np.select([n_rows <= 1, n_rows == 2], [0.0, 1.0], path)
 
 
 def _with_paths(fitted: Any, expected: np.ndarray) -> Tree:
-    """The tree whose leaves' values are depth plus what is left to isolate, relative to c(n)."""
+    """The tree with values: depth plus expected further depth, relative to c(n)."""
     tree = read_tree(fitted, np.zeros(fitted.node_count))
     return tree._replace(value=(tree.depth() + average_path(fitted.n_node_samples)) / expected)

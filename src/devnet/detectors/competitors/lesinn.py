@@ -18,9 +18,9 @@ N_POINTS = N_SUBSAMPLES * SUBSAMPLE_SIZE
 
 
 def draw_subsamples(rows: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Row numbers (400,): the first row of each of the 50 subsamples, then the second, and so on.
+    """Row indices (400,): the first row of each of the 50 subsamples, then the second, and so on.
 
-    Of very few rows some occur twice in a subsample.
+    If there are very few rows, some occur twice in a subsample.
     """
     repeats = len(rows) < SUBSAMPLE_SIZE
     drawn = [generator.choice(rows, SUBSAMPLE_SIZE, replace=repeats) for _ in range(N_SUBSAMPLES)]
@@ -35,16 +35,16 @@ def mean_nearest(squared: Array) -> Array:
 
 
 def lesinn_scores(rows: Rows, points: Rows) -> np.ndarray:
-    """Score rows (n, d) by subsamples whose rows are `points` (400, d), in input space."""
+    """Score rows (n, d) in input space; `points` (400, d) are the rows of the subsamples."""
     scores = np.empty(rows.shape[0])
     subsample: Any = points.sparse(slice(None)) if rows.is_sparse else points.dense(slice(None))
     subsample = subsample.astype(np.float64)
     squares = (subsample * subsample).sum(1)
     tiles = sparse_tiles if rows.is_sparse else dense_tiles
-    for place, tile in tiles(rows, slice(0, rows.shape[0])):
+    for selection, tile in tiles(rows, slice(0, rows.shape[0])):
         product = tile @ subsample.T
         distances = -2 * (product.toarray() if sp.issparse(product) else product)
         distances += squares
         distances += (tile * tile).sum(1)[:, None]
-        scores[place] = mean_nearest(distances)
+        scores[selection] = mean_nearest(distances)
     return scores

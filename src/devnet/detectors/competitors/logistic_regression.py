@@ -1,4 +1,4 @@
-"""BalancedLogistic: logistic regression that weighs labelled anomalies and the rest alike."""
+"""BalancedLogistic: logistic regression with balanced class weights."""
 
 import logging
 import warnings
@@ -17,44 +17,44 @@ logger = logging.getLogger(__name__)
 
 
 class BalancedLogistic(FewLabelDetector):
-    """Tell labelled anomalies from unlabelled rows by a weighted sum of the columns.
+    """Separate labelled anomalies from unlabelled rows by a weighted sum of the columns.
 
-    scikit-learn's LogisticRegression with class_weight="balanced" on standardised columns; more
-    than 4,095 sparse ones are scaled and not centred. The score is the linear predictor, the log
-    of the odds that a row is a labelled anomaly where both kinds are equally frequent.
+    scikit-learn's LogisticRegression with class_weight="balanced" on standardised columns; 4,096
+    or more sparse columns are scaled but not centred. The score is the linear predictor: the
+    log-odds that a row is a labelled anomaly if both kinds were equally frequent.
 
     Parameters
     ----------
     C : float, default=1.0
         Inverse strength of the L2 penalty, relative to the loss of all rows.
     max_iter : int, default=100
-        Longest search. One that has not converged by then is used as it is, and logged.
+        Most iterations. A search that has not converged by then is used as it is, and logged.
     confidence : float, default=0.95
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
     random_state : int, numpy RandomState or Generator, optional
-        Of no effect: nothing is drawn. It is there as every detector has it.
+        Has no effect, because nothing is drawn; every detector has it.
 
     Attributes
     ----------
     classes_ : array of shape (2,)
-        What unlabelled rows and anomalies are called in y.
+        The values of y for unlabelled rows and for anomalies.
     threshold_ : float
-        Anomaly score above which `predict` sees an anomaly.
+        Anomaly score above which `predict` reports an anomaly.
     coef_ : array of shape (n_columns,)
-        What a unit of each column, as given, adds to the score.
+        What one unit of each column, unscaled, adds to the score.
     intercept_ : float
         The score of a row of zeros.
     n_iter_ : int
-        Steps of the search.
+        Iterations of the search.
     n_features_in_ : int
     feature_names_in_ : array of str
-        Only where X had column names.
+        Only if X had column names.
 
     Notes
     -----
-    `sample_weight` is a row's weight in its loss and in the mean and scale of the columns.
+    `sample_weight` is a row's weight in the loss and in the mean and scale of the columns.
 
     References
     ----------
@@ -120,7 +120,7 @@ class BalancedLogistic(FewLabelDetector):
         self._set_predictor(search, scaler)
 
     def _set_predictor(self, search: Any, scaler: Any) -> None:
-        """Fold mean and scale of the columns into the coefficients."""
+        """Fold the mean and scale of the columns into the coefficients."""
         self.coef_ = search.coef_[0].astype(np.float64) / scaler.scale_
         shift = float(self.coef_ @ scaler.mean_) if scaler.with_mean else 0.0
         self.intercept_ = float(search.intercept_[0]) - shift
@@ -130,12 +130,12 @@ class BalancedLogistic(FewLabelDetector):
 
         def score_span(span: slice) -> None:
             if rows.is_sparse:
-                for place, part in sparse_tiles(rows, span):
-                    scores[place] = part.astype(np.float64) @ self.coef_
+                for selection, part in sparse_tiles(rows, span):
+                    scores[selection] = part.astype(np.float64) @ self.coef_
             else:
-                for place, tile in dense_tiles(rows, span):
-                    # Not a matrix product: BLAS rounds a row differently with its place.
-                    scores[place] = np.einsum("ij,j->i", tile, self.coef_)
+                for selection, tile in dense_tiles(rows, span):
+                    # Not a matrix product: BLAS rounds a row differently with its position.
+                    scores[selection] = np.einsum("ij,j->i", tile, self.coef_)
 
         in_threads(rows.shape[0], score_span)
         return scores + self.intercept_

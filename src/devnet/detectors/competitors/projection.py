@@ -1,4 +1,4 @@
-"""Wide rows made narrow by a sparse random projection, as the paper does for methods that need it.
+"""Sparse random projection of wide rows, as in the paper, for methods that need narrow ones.
 
 P. Li, T. Hastie, K. Church. Very sparse random projections. KDD 2006.
 """
@@ -12,12 +12,12 @@ from devnet.core.model_file import ModelFileError, size_of, tensor
 from devnet.core.rows import Rows
 
 N_COMPONENTS = 1000
-TILE_ROWS = 4096  # rows that are projected together
+TILE_ROWS = 4096  # rows projected together
 TENSORS = {"projection_value": "float64", "projection_column": "int64", "projection_start": "int64"}
 
 
 class Projection:
-    """A sparse matrix (n_components, n_columns) that rows are multiplied with."""
+    """A sparse matrix (n_components, n_columns) that multiplies rows."""
 
     def __init__(self, components: sp.csr_array) -> None:
         self._components = components
@@ -26,7 +26,7 @@ class Projection:
 
     @classmethod
     def draw(cls, n_columns: int, seed: int) -> Self:
-        """Draw one for rows of this width."""
+        """Draw a projection for rows of this width."""
         from sklearn.random_projection import SparseRandomProjection
 
         transformer = SparseRandomProjection(N_COMPONENTS, random_state=seed)
@@ -34,12 +34,12 @@ class Projection:
         return cls(sp.csr_array(transformer.components_))
 
     def apply(self, rows: sp.csr_array) -> np.ndarray:
-        """Project rows (b, d) -> (b, n_components), float32; each row by itself."""
+        """Project rows (b, d) -> (b, n_components), float32; each row independently."""
         projected: np.ndarray = (rows.astype(np.float64) @ self._transposed).toarray()
         return projected.astype(np.float32)
 
     def to_tensors(self) -> dict[str, np.ndarray]:
-        """Named arrays of a model file: the three of a CSR matrix."""
+        """Named arrays of a model file: the three arrays of a CSR matrix."""
         parts = (self._components.data, self._components.indices, self._components.indptr)
         typed = zip(TENSORS.items(), parts, strict=True)
         return {name: part.astype(kind) for (name, kind), part in typed}
@@ -63,7 +63,7 @@ class Projection:
 
 
 class ProjectedRows:
-    """Rows that are projected when they are asked for."""
+    """Rows that are projected on demand."""
 
     def __init__(self, rows: Rows, projection: Projection) -> None:
         self.shape = (rows.shape[0], projection.n_components)
@@ -72,12 +72,12 @@ class ProjectedRows:
 
     def dense(self, selection: slice | np.ndarray) -> np.ndarray:
         """Rows (b, n_components) as float32, projected in tiles."""
-        places = np.arange(self.shape[0])[selection]
-        made = np.empty((len(places), self.shape[1]), np.float32)
-        for start in range(0, len(places), TILE_ROWS):
+        chosen = np.arange(self.shape[0])[selection]
+        made = np.empty((len(chosen), self.shape[1]), np.float32)
+        for start in range(0, len(chosen), TILE_ROWS):
             tile = slice(start, start + TILE_ROWS)
-            part = self._rows.sparse(places[tile])
-            if not np.isfinite(part.data).all():  # columns that weigh nothing would hide it
+            part = self._rows.sparse(chosen[tile])
+            if not np.isfinite(part.data).all():  # columns of weight zero would hide it
                 self._rows.check_finite()
             made[tile] = self._projection.apply(part)
         return made

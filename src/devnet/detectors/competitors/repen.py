@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from devnet.core.arrays import Array, Place, beside, namespace
+from devnet.core.arrays import Array, convert_like, namespace
 from devnet.core.parameters import Constraint, number, whole_number
 from devnet.core.rows import Rows
 from devnet.detectors.competitors.lesinn import N_POINTS, draw_subsamples, mean_nearest
@@ -15,37 +15,37 @@ from devnet.engine.sampler import Batch, Halves
 from devnet.engine.trainer import Objective
 
 FEWEST_BATCHES = 20
-MOST_BATCHES = 100  # more take minutes on large tables and hardly change the ranking
+MOST_BATCHES = 100  # more would take minutes on large tables and hardly change the ranking
 
 
 class REPEN(LandmarkDetector):
     """Learn a representation in which outliers lie far from the nearest of a few random rows.
 
-    An initial outlier score, LeSiNN, divides the unlabelled rows into candidates for inliers and
-    outliers. Triplets of a query and another inlier candidate on one side, and a labelled anomaly
-    or an outlier candidate on the other, train the representation by a hinge loss on squared
-    distances; without labels all negatives are outlier candidates. A row's score is LeSiNN in the
-    representation, for subsamples that are kept with the model.
+    An initial outlier score, LeSiNN, divides the unlabelled rows into inlier and outlier
+    candidates. Triplets train the representation by a hinge loss on squared distances: a query,
+    another inlier candidate as positive, and a labelled anomaly or an outlier candidate as
+    negative. Without labels all negatives are outlier candidates. A row's score is LeSiNN in the
+    representation, for subsamples kept with the model.
 
     Parameters
     ----------
     hidden : tuple of int or torch.nn.Module, default=(20,)
-        Widths of the ReLU layers of the representation, or a module that makes it.
+        Widths of the ReLU layers of the representation, or a module that computes it.
     margin : float, default=1000.0
         By how much the squared distance to the negative should exceed that to the positive.
     confidence : float, default=0.95
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     n_epochs, batch_size : int, default=30 and 256
-        Epochs, and triplets of a step.
+        Epochs, and triplets per step.
     n_batches : int or None, default=None
-        Steps of an epoch; None is one for each `batch_size` rows, at least 20 and at most 100.
+        Steps per epoch; None means one for each `batch_size` rows, at least 20 and at most 100.
         The authors have no upper limit.
     learning_rate : float, default=1.0
-        Of Adadelta.
+        Learning rate of Adadelta.
     l2, clip_norm : float, default=0.0 and None
         As for `DevNet`; the authors have neither.
     keep_best : bool, default=True
-        Keep the weights of the epoch with the lowest loss rather than of the last one.
+        Keep the weights of the epoch with the lowest loss rather than the last one.
     n_members : int, default=1
         Networks trained side by side from independent draws; the score is their mean.
     pos_label, device, warm_start, keep_interrupted, verbose, random_state
@@ -56,7 +56,7 @@ class REPEN(LandmarkDetector):
     landmarks_ : array of shape (n_members, 400, width)
         The representations of 50 subsamples of 8 unlabelled rows.
     threshold_ : float
-        Anomaly score above which `predict` sees an anomaly.
+        Anomaly score above which `predict` reports an anomaly.
     classes_, network_, history_, best_epoch_, n_iter_, n_features_in_, feature_names_in_
         As for `DevNet`.
 
@@ -140,11 +140,7 @@ class REPEN(LandmarkDetector):
         return (N_POINTS, n_outputs)
 
     def _objective(
-        self,
-        n_outputs: int,
-        n_steps: int,
-        generators: list[np.random.Generator],
-        place: Place,
+        self, network: Any, n_steps: int, generators: list[np.random.Generator]
     ) -> Objective:
         def objective(outputs: Array, batch: Batch) -> tuple[Array, Array]:
             return triplet_loss_and_slope(outputs, margin=self.margin)
@@ -159,14 +155,13 @@ class REPEN(LandmarkDetector):
         self.landmarks_ = np.stack(points)  # (m, 400, k)
 
     def _member_scores(self, outputs: Array) -> Array:
-        return mean_nearest(squared_distances(outputs, beside(outputs, self.landmarks_)))
+        return mean_nearest(squared_distances(outputs, convert_like(outputs, self.landmarks_)))
 
 
 def triplet_loss_and_slope(outputs: Array, *, margin: float) -> tuple[Array, Array]:
-    """Mean hinge loss of the triplets (m,), and its slope by the outputs.
+    """Mean hinge loss of the triplets (m,), and its slope for the outputs.
 
-    The outputs (m, 3 t, k) are those of t queries, then of their positives, then of their
-    negatives.
+    The outputs (m, 3 t, k) are those of t queries, then their positives, then their negatives.
     """
     xp = namespace(outputs)
     t = outputs.shape[1] // 3

@@ -4,26 +4,26 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from devnet.core.arrays import Place
+from devnet.core.arrays import ToDevice
 from devnet.core.rows import Rows
 from devnet.detectors.competitors.lesinn import draw_subsamples, lesinn_scores
 from devnet.engine.sampler import Batch
 
-CANTELLI = 1.7321  # standard deviations above the mean; at most a quarter of any rows lie beyond
+CANTELLI = 1.7321  # standard deviations above the mean; at most a quarter of all rows lie beyond
 FEWEST_OUTLIERS = 10
 
 
 class TripletSampler:
-    """Draws with replacement, for each member from its own generator.
+    """Draws with replacement, each member from its own generator.
 
     Parameters
     ----------
     rows, is_anomaly, n_steps, generators
         As for `BalancedSampler`.
     batch_size : int
-        Triplets of a step.
+        Triplets per step.
     sample_weight : (n,) array, optional
-        Multiplies a row's probability to be a query or a negative.
+        Multiplies a row's probability of being a query or a negative.
     """
 
     def __init__(
@@ -55,18 +55,18 @@ class TripletSampler:
             drawn.append(np.concatenate([query, positive, negative], axis=1))
         self._indices = np.stack(drawn, axis=1)  # (n_steps, m, 3 * batch_size)
 
-    def batches(self, place: Place, *, sparse: bool) -> Iterator[Batch]:
+    def batches(self, to_device: ToDevice, *, sparse: bool) -> Iterator[Batch]:
         """Yield the drawn batches in order: queries, then positives, then negatives."""
         for step, indices in enumerate(self._indices):
             if sparse:
                 yield Batch(step, [self._rows.sparse(member) for member in indices], None, None)
             else:
-                rows = place(self._rows.dense(indices.ravel()))
+                rows = to_device(self._rows.dense(indices.ravel()))
                 yield Batch(step, rows.reshape(*indices.shape, -1), None, None)
 
 
 class _Candidates:
-    """Unlabelled rows by their initial outlier score."""
+    """Inlier and outlier candidates among the unlabelled rows, by initial outlier score."""
 
     def __init__(self, scores: np.ndarray, rows: np.ndarray, weight: np.ndarray) -> None:
         is_outlier = scores > scores.mean() + CANTELLI * scores.std()
@@ -76,20 +76,20 @@ class _Candidates:
             is_outlier[:] = True
         self._outliers = rows[is_outlier]
         self._inliers = rows[~is_outlier] if not is_outlier.all() else rows
-        weighed = scores * weight[rows] + 1e-12  # rows that are all alike have a score of zero
+        weighed = scores * weight[rows] + 1e-12  # identical rows have a score of zero
         self._outlier_chances = weighed[is_outlier] / weighed[is_outlier].sum()
         of_inliers = scores[~is_outlier] if not is_outlier.all() else scores
         weighed = (scores.sum() - of_inliers + 1e-12) * weight[self._inliers]
         self._inlier_chances = weighed / weighed.sum()
 
     def outliers(self, shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:
-        """The more of an outlier, the more often."""
+        """Draw outliers; a higher score makes a row more likely."""
         return generator.choice(self._outliers, shape, p=self._outlier_chances)
 
     def inlier_pairs(
         self, shape: tuple[int, int], generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Queries, the less of an outlier the more often, and any other inlier for each."""
+        """Draw queries, more likely with a lower score, and any other inlier for each."""
         n = len(self._inliers)
         query = generator.choice(n, shape, p=self._inlier_chances)
         other = (query + generator.integers(1, n, shape)) % n if n > 1 else query

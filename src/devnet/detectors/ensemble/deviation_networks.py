@@ -14,7 +14,7 @@ from devnet.detectors.ensemble.first_layer import FirstLayer
 from devnet.detectors.ensemble.learners import OutOfBag
 from devnet.detectors.ensemble.pool import Pool
 from devnet.detectors.ensemble.rank_normal import EXTREME, RESOLUTION, RankNormal
-from devnet.engine.deviation_objective import deviation_objective
+from devnet.engine.deviation_loss import deviation_objective
 from devnet.engine.optimizer import Optimizer, RMSprop
 from devnet.engine.reference_scores import GaussianPrior
 from devnet.engine.scoring_network import ScoringNetwork, parameter_count

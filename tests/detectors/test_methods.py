@@ -1,0 +1,26 @@
+"""Restoring a saved detector."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+import devnet
+from devnet import DevNet
+from devnet.core import model_file
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu", "cuda", "cuda:7"])
+def test_a_file_that_names_a_device_opens(device, task, tmp_path):
+    rows, y, _ = task
+    model = DevNet(n_epochs=1, random_state=0).fit(rows, y)
+    model.save(tmp_path / "model")
+    header, tensors = model_file.read(tmp_path / "model")
+    assert "device" not in header["parameters"]
+    header["parameters"]["device"] = device
+    save_file(tensors, tmp_path / "model", metadata={"devnet": json.dumps(header)})
+    opened = devnet.load(tmp_path / "model")
+    assert opened.device == "auto"
+    np.testing.assert_array_equal(opened.anomaly_score(rows), model.anomaly_score(rows))
+    opened.partial_fit(rows, y)
