@@ -1,4 +1,4 @@
-"""DevNet as its users see it: it learns, scores mean what they say, bad input gets a clear error."""
+"""DevNet as its users see it: it learns, scores mean what they say, bad input is refused clearly."""
 
 import logging
 import sys
