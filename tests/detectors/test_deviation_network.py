@@ -1,4 +1,4 @@
-"""DevNet as its users see it: it learns, scores mean what they say, bad input is refused clearly."""
+"""DevNet as its users see it: it learns, scores mean what they say, bad input is refused."""
 
 import logging
 import sys
