@@ -296,6 +296,6 @@ def _read_reference(header: dict[str, Any], n_members: int) -> Reference:
 
 def _refuse_missing_reference() -> UnlabelledScores:
     raise ModelFileError(
-        "the model file's header has no 'reference', although this model learned one. The file was "
+        "the model file's header has no 'reference', which this model has learned. The file was "
         "edited or damaged; save the model again."
     )
