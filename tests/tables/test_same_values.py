@@ -147,4 +147,4 @@ def test_an_encoder_keeps_that_a_category_was_forced():
 def test_texts_that_differ_at_their_end_are_not_called_constant():
     texts = ["x" * 100 + str(i % 9) for i in range(N)]
     encoder = learned(pa.table({"text": texts, "value": np.arange(N) % 7 + 0.5}))
-    assert encoder.left_out == {"text": "text: the first 100 characters are always the same"}
+    assert str(encoder.left_out["text"]) == "text: the first 100 characters are always the same"

@@ -38,7 +38,7 @@ def test_hidden_fraud_is_ranked_first(model, table, is_fraud):
 
 def test_columns_are_used_or_left_out_with_a_reason(model):
     assert [column.name for column in model.encoder_.columns] == ["time", "amount", "shop", "limit"]
-    assert model.encoder_.left_out == {
+    assert {name: str(one) for name, one in model.encoder_.left_out.items()} == {
         "payment": "identifier: every value occurs once",
         "currency": "constant: always 'EUR'",
     }
@@ -190,7 +190,7 @@ def test_ignored_columns_are_not_even_read(table, tmp_path):
     with pytest.raises(TableError, match="'much' in line 2001 .*'amount'.*--ignore amount"):
         TableModel().fit(path, "fraud")
     model = TableModel(ignore=["amount"], random_state=0).fit(path, "fraud")
-    assert model.encoder_.left_out["amount"] == "ignored"
+    assert str(model.encoder_.left_out["amount"]) == "ignored"
 
 
 def test_numbers_can_be_categories(table):

@@ -46,7 +46,7 @@ def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -
         policy=model.policy.in_words(),
         columns=model.encoder_.describe(),
         importance=column_importance(model),
-        left_out=model.encoder_.left_out,
+        left_out=facts["left_out"],
         alerts=[
             Alert(one.id, one.score, one.p_value, one.reasons, one.nearest) for one in found.shown
         ],

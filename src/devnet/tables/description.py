@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from devnet.core.model_file import encode_parameters
+from devnet.core.sentence import Spell
 from devnet.significance.policies import policy_to_json
 from devnet.tables.table_model import TableModel
 
@@ -13,8 +14,11 @@ ALONE = 0.7  # share of one column in the scores of labelled anomalies that is s
 FEW = 10  # labelled anomalies
 
 
-def describe_model(model: TableModel) -> dict[str, Any]:
-    """All that a fitted model can tell without a table, as JSON values."""
+def describe_model(model: TableModel, spell: Spell = str) -> dict[str, Any]:
+    """What is known of a fitted model without a table, as JSON values.
+
+    `spell` words settings that a text advises, as in `Sentence.spelled`.
+    """
     importance = column_importance(model)
     facts = {
         "method": model.method,
@@ -29,7 +33,9 @@ def describe_model(model: TableModel) -> dict[str, Any]:
             {**column._asdict(), "importance": importance.get(column.name, 0.0)}
             for column in model.encoder_.describe()
         ],
-        "left_out": model.encoder_.left_out,
+        "left_out": {
+            name: one.sentence().spelled(spell) for name, one in model.encoder_.left_out.items()
+        },
         "policy": {**policy_to_json(model.policy), "in_words": model.policy.in_words()},
         "threshold": model.fixed_threshold(),
         "calibration_rows": len(model.calibration_.unlabelled),
