@@ -62,7 +62,7 @@ def test_rows_are_kept_up_to_a_bound_of_bytes(monkeypatch, n_bytes):
 
 def test_binary_labels_get_a_sentence():
     labels = pa.array([b"\xff\x00"] + [None] * (N - 1))
-    with pytest.raises(TableError, match="'label' holds values of the type binary .* --label"):
+    with pytest.raises(TableError, match="'label' holds values of the type binary .* with label"):
         read(table().set_column(1, "label", labels))
 
 

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from devnet.core.sentence import Sentence
 from devnet.significance.alarm import Alarm
 from devnet.significance.policies import AlertPolicy
 from devnet.tables.explainer import Explanation
@@ -22,7 +23,7 @@ class Alerts(NamedTuple):
     n_alerts: int
     threshold: float
     shown: list[Explanation]  # the highest ones, the highest first
-    notes: list[str]  # what is odd about the table's columns
+    notes: list[str | Sentence]  # what is odd about the table's columns
 
 
 def find_alerts(
@@ -70,5 +71,5 @@ def find_alerts(
         rows, numbers, key = highest.sample()
         order = np.argsort(key, kind="stable")
         shown = model.explain_rows(rows.take(order), numbers[order])
-    notes = [*notes, *model.policy_notes(policy)]
-    return Alerts(n_rows, n_done - n_rows, n_alerts, threshold.score, shown, notes)
+    all_notes = [*notes, *model.policy_notes(policy)]
+    return Alerts(n_rows, n_done - n_rows, n_alerts, threshold.score, shown, all_notes)

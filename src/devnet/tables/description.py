@@ -1,12 +1,11 @@
 """What is in a model of tables, as plain values for people, JSON and pages."""
 
-import shlex
 from typing import Any
 
 import numpy as np
 
 from devnet.core.model_file import encode_parameters
-from devnet.core.sentence import Spell
+from devnet.core.sentence import Sentence, Setting
 from devnet.significance.policies import policy_to_json
 from devnet.tables.table_model import TableModel
 
@@ -14,10 +13,11 @@ ALONE = 0.7  # share of one column in the scores of labelled anomalies that is s
 FEW = 10  # labelled anomalies
 
 
-def describe_model(model: TableModel, spell: Spell = str) -> dict[str, Any]:
-    """What is known of a fitted model without a table, as JSON values.
+def describe_model(model: TableModel) -> dict[str, Any]:
+    """What is known of a fitted model without a table.
 
-    `spell` words settings that a text advises, as in `Sentence.spelled`.
+    JSON values, but for the reasons of columns that are left out: these are Sentences, as they
+    may advise a setting.
     """
     importance = column_importance(model)
     facts = {
@@ -33,9 +33,7 @@ def describe_model(model: TableModel, spell: Spell = str) -> dict[str, Any]:
             {**column._asdict(), "importance": importance.get(column.name, 0.0)}
             for column in model.encoder_.describe()
         ],
-        "left_out": {
-            name: one.sentence().spelled(spell) for name, one in model.encoder_.left_out.items()
-        },
+        "left_out": {name: one.sentence() for name, one in model.encoder_.left_out.items()},
         "policy": {**policy_to_json(model.policy), "in_words": model.policy.in_words()},
         "threshold": model.fixed_threshold(),
         "calibration_rows": len(model.calibration_.unlabelled),
@@ -44,16 +42,19 @@ def describe_model(model: TableModel, spell: Spell = str) -> dict[str, Any]:
     return {**facts, **model.detector_.expectations()}
 
 
-def fit_notes(model: TableModel) -> list[str]:
-    """What a user should know before trusting a fit, in words."""
+def fit_notes(model: TableModel) -> list[str | Sentence]:
+    """What a user should know before trusting a fit."""
     notes = model.policy_notes()
     importance = column_importance(model)
     name = max(importance, key=importance.__getitem__)
     if len(importance) > 1 and importance[name] > ALONE:
         notes.append(
-            f"the column {name!r} tells labelled anomalies apart almost alone "
-            f"({importance[name]:.0%}). If it is filled in only after an anomaly was confirmed, "
-            f"leave it out: --ignore {shlex.quote(name)}"
+            Sentence(
+                f"the column {name!r} tells labelled anomalies apart almost alone "
+                f"({importance[name]:.0%}). If it is filled in only after an anomaly was "
+                "confirmed, leave it out: ",
+                Setting("ignore", [name]),
+            )
         )
     if model.n_labelled_ < FEW:
         notes.append(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from devnet.core.sentence import Sentence, Setting
 from devnet.significance.alarm import Alarm, Threshold
 from devnet.significance.policies import AlertPolicy
 from devnet.tables.output import check_output, is_text_file, open_output
@@ -28,7 +29,7 @@ class ScoredFile(NamedTuple):
     n_alerts: int
     threshold: float
     policy: str  # which rows are alerts, in words
-    notes: list[str]  # what was odd about the table's columns
+    notes: list[str | Sentence]  # what is odd about the table's columns
 
 
 def score_table(
@@ -79,8 +80,8 @@ def score_table(
             write(pa.RecordBatch.from_pydict(columns, schema))
             n_rows += len(batch)
             n_alerts += int(columns["is_alert"].sum())
-    notes = [*notes, *_learned_rows(model, source), *model.policy_notes(chosen)]
-    return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), notes)
+    all_notes = [*notes, *_learned_rows(model, source), *model.policy_notes(chosen)]
+    return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), all_notes)
 
 
 class _PassedColumns(NamedTuple):
@@ -142,7 +143,7 @@ def _learned_rows(model: TableModel, source: Source) -> list[str]:
         return []
     return [
         f"rows with {model.label_} = {model.anomaly_} that were learned from score higher than new "
-        "ones would; how many of such are found, the report of the fit tells."
+        "ones would; the report of the fit shows how many are found unseen."
     ]
 
 
@@ -150,6 +151,8 @@ def _refuse_double_names(table: str, kept: list[str], added: list[str]) -> None:
     double = [name for name in added if name in kept]
     if double:
         raise TableError(
-            f"{table} has a column {double[0]!r} already, was it scored before? Score the table "
-            "that it was made from, or leave the table's columns out with --only-id."
+            f"{table} has a column {double[0]!r} already; was it scored before? Score the "
+            "original table, or leave the table's columns out with ",
+            Setting("only_id", True),
+            ".",
         )

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from devnet.core import model_file
 from devnet.core.names import known
 from devnet.core.seeds import as_generator, draw_seed
+from devnet.core.sentence import Sentence
 from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.methods import METHODS, RECOMMENDED
 from devnet.significance.alarm import Alarm, Threshold
@@ -229,7 +230,7 @@ class TableModel:
         threshold = self.policy.threshold(self.calibration_, (), self.detector_.prior_quantile)
         return threshold.score if np.isfinite(threshold.score) else None
 
-    def policy_notes(self, policy: AlertPolicy | None = None) -> list[str]:
+    def policy_notes(self, policy: AlertPolicy | None = None) -> list[str | Sentence]:
         """A sentence, where a policy can never raise an alert."""
         warning = (policy or self.policy).warning(self.calibration_, self.detector_.prior_quantile)
         return [] if warning is None else [warning]
