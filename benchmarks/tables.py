@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from devnet.datasets.payments import make_payments, payment_batches
-from devnet.significance.alarm import Alarm, Threshold
+from devnet.significance.policies import Alarm, Threshold
 from devnet.tables import TableModel, score_table
 from devnet.tables.output import open_output
 from devnet.tables.sources.opening import open_table

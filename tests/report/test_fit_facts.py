@@ -78,7 +78,7 @@ def facts_by(fit, policy):
 def test_the_threshold_is_the_one_that_alerts_exceed(fit, policy):
     fit.model.policy = policy
     if isinstance(policy, ExpectedCost) and fit.model.method == "DevNet":
-        with pytest.raises(ValueError, match='--method "deviation ensemble"'):
+        with pytest.raises(ValueError, match="method='deviation ensemble'"):
             fit_facts(fit.model, fit.table)
         return
     for table in (fit.table, make_table(**CROWDED)):

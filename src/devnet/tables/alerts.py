@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from devnet.core.sentence import Sentence
-from devnet.significance.alarm import Alarm
-from devnet.significance.policies import AlertPolicy
+from devnet.significance.policies import Alarm, AlertPolicy
 from devnet.tables.explainer import Explanation
 from devnet.tables.reservoir import Reservoir
 from devnet.tables.table_model import TableModel

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from devnet.core.sentence import Sentence, Setting
-from devnet.significance.alarm import Alarm, Threshold
-from devnet.significance.policies import AlertPolicy
+from devnet.significance.policies import Alarm, AlertPolicy, Threshold
 from devnet.tables.output import check_output, is_text_file, open_output
 from devnet.tables.overwriting import refuse_overwriting
 from devnet.tables.scored_rows import ScoredBatch

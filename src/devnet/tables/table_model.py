@@ -14,9 +14,8 @@ from devnet.core.seeds import as_generator, draw_seed
 from devnet.core.sentence import Sentence
 from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.methods import METHODS, RECOMMENDED
-from devnet.significance.alarm import Alarm, Threshold
 from devnet.significance.calibration import Calibration, calibrate
-from devnet.significance.policies import AlertPolicy, FalseAlarmRate
+from devnet.significance.policies import Alarm, AlertPolicy, FalseAlarmRate, Threshold
 from devnet.tables.chosen_rows import choose_id_column, row_ids, take_rows
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explainer, Explanation
