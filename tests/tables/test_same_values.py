@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from devnet.tables import TableModel
 from devnet.tables.columns.text_values import text_values
 from devnet.tables.encoder import TableEncoder, TableSummary
+from devnet.tables.opened_table import OpenedTable
 from devnet.tables.sources.opening import open_table
 
 N = 200
@@ -74,7 +75,7 @@ def test_a_csv_with_offsets_scores_as_the_parquet_file_does(tmp_path):
         model = TableModel("PU trees", random_state=0).fit(tmp_path / fitted_on, "fraud")
         scores = [model.score(tmp_path / name)["anomaly_score"] for name in ("t.csv", "t.parquet")]
         assert scores[0].equals(scores[1])
-        _, notes = model.open(tmp_path / "naive.csv")
+        notes = OpenedTable(model, tmp_path / "naive.csv").notes
         assert len(notes) == 1
         assert len(model.score(tmp_path / "naive.csv")) == N
 

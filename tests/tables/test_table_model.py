@@ -12,6 +12,7 @@ import devnet
 from devnet.detectors.methods import METHODS
 from devnet.significance import Budget, Confidence, ExpectedCost, FalseAlarmRate, FalseDiscoveryRate
 from devnet.tables import TableError, TableModel, score_table
+from devnet.tables.opened_table import OpenedTable
 
 
 @pytest.fixture(scope="module")
@@ -285,8 +286,9 @@ def test_numbers_in_a_csv_where_text_was_learned_are_refused(model, table, tmp_p
 
 def test_unknown_columns_are_ignored_with_a_note(model, table):
     more = table.append_column("more", pa.array(np.arange(N)))
-    _, notes = model.open(more)
-    assert notes == ["1 column is not known to the model and is ignored: more"]
+    assert OpenedTable(model, more).notes == [
+        "1 column is not known to the model and is ignored: more"
+    ]
     assert model.score(more).equals(model.score(table))
 
 

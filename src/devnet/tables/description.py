@@ -1,4 +1,4 @@
-"""What is in a model of tables, as plain values for people, JSON and pages."""
+"""What a model of tables knows, for people, JSON and pages."""
 
 from typing import Any
 
@@ -6,11 +6,12 @@ import numpy as np
 
 from devnet.core.model_file import encode_parameters
 from devnet.core.sentence import Sentence, Setting
-from devnet.significance.policies import policy_to_json
+from devnet.significance.policies import AlertPolicy, policy_to_json
+from devnet.tables.opened_table import alert_threshold
 from devnet.tables.table_model import TableModel
 
 ALONE = 0.7  # share of one column in the scores of labelled anomalies that is suspicious
-FEW = 10  # labelled anomalies
+FEW = 10  # labelled anomalies below which ranking and reasons are uncertain
 
 
 def describe_model(model: TableModel) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def describe_model(model: TableModel) -> dict[str, Any]:
         ],
         "left_out": {name: one.sentence() for name, one in model.encoder_.left_out.items()},
         "policy": {**policy_to_json(model.policy), "in_words": model.policy.in_words()},
-        "threshold": model.fixed_threshold(),
+        "threshold": fixed_threshold(model),
         "calibration_rows": len(model.calibration_.unlabelled),
         "smallest_p_value": float(model.calibration_.ranks().p_value_of_rank[-1]),
     }
@@ -44,7 +45,7 @@ def describe_model(model: TableModel) -> dict[str, Any]:
 
 def fit_notes(model: TableModel) -> list[str | Sentence]:
     """What a user should know before trusting a fit."""
-    notes = model.policy_notes()
+    notes = policy_notes(model)
     importance = column_importance(model)
     name = max(importance, key=importance.__getitem__)
     if len(importance) > 1 and importance[name] > ALONE:
@@ -64,10 +65,25 @@ def fit_notes(model: TableModel) -> list[str | Sentence]:
     return notes
 
 
-def column_importance(model: TableModel) -> dict[str, float]:
-    """Share of each input column in the scores of labelled anomalies; they add up to 1.
+def fixed_threshold(model: TableModel) -> float | None:
+    """The score that alerts exceed, if it is the same for every table."""
+    if model.policy.needs_scores:
+        return None
+    score = alert_threshold(model, model.policy).score
+    return score if np.isfinite(score) else None
 
-    Columns of a sparse vector are counted together.
+
+def policy_notes(model: TableModel, policy: AlertPolicy | None = None) -> list[str | Sentence]:
+    """A note if a policy, or the model's own, can never raise an alert."""
+    chosen = policy or model.policy
+    warning = chosen.warning(model.calibration_, model.detector_.prior_quantile)
+    return [] if warning is None else [warning]
+
+
+def column_importance(model: TableModel) -> dict[str, float]:
+    """Share of each input column in the scores of labelled anomalies; shares add up to 1.
+
+    The entries of a sparse vector count together.
     """
     profiles = model.explainer_.profiles
     size = np.asarray(abs(profiles).sum(axis=0)).ravel()

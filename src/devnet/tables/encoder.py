@@ -17,9 +17,10 @@ from devnet.tables.columns.arrow_values import kind_of, one_value, plain
 from devnet.tables.columns.column import MAX_COLUMNS, ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
+from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 from devnet.tables.table_matrix import fill_dense, is_smaller_sparse, to_sparse
-from devnet.tables.table_summary import TableSummary, refuse_duplicates, unreadable
+from devnet.tables.table_summary import TableSummary, unreadable
 
 __all__ = ["ColumnFact", "TableEncoder", "TableSummary"]
 
@@ -151,7 +152,7 @@ class TableEncoder:
 
         `inferred` is what the values of a text file look like, whatever they are read as.
         """
-        refuse_duplicates(schema)
+        refuse_duplicates(schema.names, name)
         notes = [note for one in self.columns for note in check_column(one, schema, name, inferred)]
         names = {column.name for column in self.columns} | {*self.left_out, self.label}
         return [*unknown_columns(schema, names), *notes]

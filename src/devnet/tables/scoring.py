@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from devnet.core.sentence import Sentence, Setting
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
+from devnet.tables.description import policy_notes
+from devnet.tables.opened_table import OpenedTable, ScoredBatch, scored_columns
 from devnet.tables.output import check_output, is_text_file, open_output
 from devnet.tables.overwriting import refuse_overwriting
-from devnet.tables.scored_rows import ScoredBatch
 from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError
 from devnet.tables.table_model import TableModel
@@ -60,27 +61,28 @@ def score_table(
     on_rows : callable, optional
         Is told the number of rows that are done.
     """
-    source, notes = model.open(table)
+    opened = OpenedTable(model, table)
+    source = opened.source
     refuse_overwriting(source, output)
-    names = model.id_columns(source) if only_id else list(source.schema.names)
+    names = opened.id_columns if only_id else list(source.schema.names)
     kept = _PassedColumns.choose(model, source, names, is_text=is_text_file(output))
     schema = _schema(model, source.name, kept)
     check_output(output, schema)
     chosen = policy or model.policy
-    threshold = model.threshold(source, chosen, on_rows=on_rows)
+    threshold = opened.threshold(chosen, on_rows=on_rows)
     alarm = Alarm(threshold)
     n_rows = n_alerts = 0
-    distinct = [ROW, *model.id_columns(source), *DISTINCT]
+    distinct = [ROW, *opened.id_columns, *DISTINCT]
     with open_output(output, schema, distinct) as write:
-        scored = model.scored_batches(source, kept.typed, on_rows=on_rows)
+        scored = opened.scored_batches(kept.typed, on_rows=on_rows)
         for (batch, number, scores), passed in kept.beside(scored, source.name):
             columns = kept.columns(batch, passed) or {ROW: number}
-            columns |= model.columns_of(scores, alarm)
+            columns |= scored_columns(model, scores, alarm)
             write(pa.RecordBatch.from_pydict(columns, schema))
             n_rows += len(batch)
             n_alerts += int(columns["is_alert"].sum())
-    all_notes = [*notes, *_learned_rows(model, source), *model.policy_notes(chosen)]
-    return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), all_notes)
+    notes = [*opened.notes, *_learned_rows(model, source), *policy_notes(model, chosen)]
+    return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), notes)
 
 
 class _PassedColumns(NamedTuple):
@@ -131,7 +133,8 @@ class _PassedColumns(NamedTuple):
 def _schema(model: TableModel, table: str, kept: _PassedColumns) -> pa.Schema:
     """Columns of the output: those that are kept, or the row's number, and what is added."""
     nothing: np.ndarray = np.empty(0)
-    added = pa.RecordBatch.from_pydict(model.columns_of(nothing, Alarm(Threshold(0.0)))).schema
+    columns = scored_columns(model, nothing, Alarm(Threshold(0.0)))
+    added = pa.RecordBatch.from_pydict(columns).schema
     _refuse_double_names(table, [field.name for field in kept.fields], added.names)
     return pa.schema([*(kept.fields or [pa.field(ROW, pa.int64())]), *added])
 

@@ -1,6 +1,5 @@
 """One streaming pass over a training table."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable
 
 import pyarrow as pa
@@ -9,6 +8,7 @@ from devnet.core.names import known
 from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.columns.column import ColumnSummary
 from devnet.tables.columns.kinds import start_summary
+from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 
 
@@ -45,7 +45,7 @@ class TableSummary:
         ignore: Collection[str] = (),
         categorical: Collection[str] = (),
     ) -> None:
-        refuse_duplicates(schema)
+        refuse_duplicates(schema.names, "the table")
         label_names = [] if label is None else [label]
         for name in [*label_names, *ignore, *categorical]:
             _known_column(name, schema)
@@ -90,16 +90,6 @@ class TableSummary:
                 column.add(batch.column(column.name))
             except (UnicodeDecodeError, pa.ArrowException) as error:
                 raise unreadable(column.name, error) from error
-
-
-def refuse_duplicates(schema: pa.Schema) -> None:
-    """Refuse a table in which a name does not say which column is meant."""
-    names = [name for name, count in Counter(schema.names).items() if count > 1]
-    if names:
-        raise TableError(
-            f"the table has {schema.names.count(names[0])} columns of the name {names[0]!r}; "
-            "rename them so that each name occurs once."
-        )
 
 
 def refuse_other_schema(found: pa.Schema, wanted: Iterable[pa.Field]) -> None:
