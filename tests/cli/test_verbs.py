@@ -216,7 +216,7 @@ BAD_TABLES = {
     "latin.csv": ("a,fraud\nMüller,1\nB,0\n".encode("latin1"), "iconv -f latin1 -t utf8"),
     "nul.csv": (b"a,fraud\nx\0y,1\nb,0\n", "has a NUL byte"),
     "excel.csv": (b"PK\x03\x04rest", "Excel"),
-    "cut.parquet": (b"PAR1 and no more", "damaged or not whole"),
+    "cut.parquet": (b"PAR1 and no more", "damaged or incomplete"),
     "useless.csv": (
         b"a,fraud\n" + b"7,0\n" * 5 + b"7,1\n",
         "no column of the table can be used: 'a' (constant: always 7)",

@@ -1,4 +1,4 @@
-"""Single rows of a table: by number, and what they are called."""
+"""Single rows of a table by number, and their names."""
 
 import numpy as np
 import pyarrow as pa

@@ -129,24 +129,24 @@ def test_a_value_that_does_not_fit_is_to_be_corrected(model, tmp_path, small_blo
 )
 def test_outputs_are_checked_before_the_work(model, tmp_path, output, sentence):
     write_lines(tmp_path / "in.csv", lines())
-    told = []
+    counted = []
     with pytest.raises((TableError, OSError), match=sentence):
         score_table(
-            model, tmp_path / "in.csv", tmp_path / output, policy=Budget(3), on_rows=told.append
+            model, tmp_path / "in.csv", tmp_path / output, policy=Budget(3), on_rows=counted.append
         )
-    assert told == []
+    assert counted == []
 
 
 def test_double_names_are_found_before_the_work(model, tmp_path):
     rows = [[*row[:6], "0.5", row[7]] for row in lines()]
     write_lines(tmp_path / "in.csv", rows, [*HEADER[:6], "anomaly_score", "fraud"])
-    told = []
+    counted = []
     with pytest.raises(TableError, match="'anomaly_score' already"):
         score_table(
             model,
             tmp_path / "in.csv",
             tmp_path / "out.csv",
             policy=Budget(3),
-            on_rows=told.append,
+            on_rows=counted.append,
         )
-    assert told == []
+    assert counted == []

@@ -17,7 +17,7 @@ N_SHOWN = 20
 
 
 class Alerts(NamedTuple):
-    """What a policy raises in a table."""
+    """The alerts of a policy in a table."""
 
     n_rows: int  # scored
     n_known: int  # left out, as the table labels them as anomalies already

@@ -1,4 +1,4 @@
-"""Single rows of a table: by number, and what they are called."""
+"""Single rows of a table by number, and their names."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from devnet.tables.table_error import TableError
 
 
 def take_rows(source: Source, numbers: Sequence[int], columns: Sequence[str]) -> pa.Table:
-    """Rows of the given numbers, counted from 0, in the order of the numbers."""
+    """Rows with the given numbers, counted from 0, in the order of the numbers."""
     wanted = np.unique(np.asarray(numbers, dtype=np.int64))
     found, start = [], 0
     for batch in source.batches(columns):
@@ -41,7 +41,7 @@ def choose_id_column(left_out: Mapping[str, LeftOut]) -> str | None:
 def row_ids(
     rows: pa.Table | pa.RecordBatch, id_column: str | None, number: np.ndarray
 ) -> list[str]:
-    """What rows are called: by the id column, else by their number."""
+    """Names of rows: from the id column, else by their number."""
     if id_column is None or id_column not in rows.schema.names:
         return [f"row {n}" for n in number.tolist()]
     values = rows[id_column].to_pylist()

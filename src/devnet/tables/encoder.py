@@ -28,7 +28,7 @@ N_SLICES, SLICE_ROWS = 16, 256  # of the sample, by which dense or sparse is dec
 
 
 class TableEncoder:
-    """Columns of a table, each encoded in its own way, side by side in a matrix.
+    """Columns of a table, each encoded by its kind, side by side in a matrix.
 
     Made by `learn` or `from_header`.
 
@@ -80,7 +80,7 @@ class TableEncoder:
         summary : TableSummary
             Of all rows.
         sample : pyarrow.Table
-            A uniform sample of them, in their order.
+            A uniform sample of them, in order.
         """
         if not summary.n_rows:
             raise TableError("the table has no rows to learn from; give one that has some.")

@@ -14,7 +14,7 @@ SHOWN = 4  # values that a message names
 
 
 def label_text(column: pa.Array) -> pa.Array:
-    """Labels as text, missing ones null: 1 and 1.0 are both "1", and true is "true"."""
+    """Labels as text, null if missing: 1 and 1.0 are both "1", and true is "true"."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_floating(column.type):
@@ -38,8 +38,8 @@ def has_label(column: pa.Array, anomaly: str) -> np.ndarray:
     """Which rows of a label column mark anomalies; true, 1 and 1.0 are the same."""
     codes = pc.dictionary_encode(label_text(column))
     meant = [same_label(anomaly, [value]) is not None for value in codes.dictionary.to_pylist()]
-    places = pc.fill_null(codes.indices, -1).to_numpy(zero_copy_only=False)
-    found: np.ndarray = np.append(meant, False)[places].astype(bool)
+    position = pc.fill_null(codes.indices, -1).to_numpy(zero_copy_only=False)
+    found: np.ndarray = np.append(meant, False)[position].astype(bool)
     return found
 
 
@@ -48,9 +48,9 @@ def find_anomaly_value(
 ) -> str:
     """The value that marks labelled anomalies.
 
-    Of two numbers or booleans the larger one; of two texts the rarer one; a single value beside
-    missing ones, unless it is zero. `anomaly` names it where that would be wrong, or where there
-    are more values.
+    It is the larger of two numbers or booleans, the rarer of two texts, or a single value next to
+    missing ones, unless that is zero. `anomaly` names it if that is wrong, or if there are more
+    values.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def find_anomaly_value(
     n_missing : int
         Rows without a label.
     anomaly : str, optional
-        What the caller says.
+        The value, if the caller names it.
     """
     if not counts:
         raise TableError(
@@ -76,7 +76,7 @@ def find_anomaly_value(
         named = same_label(anomaly, counts)
         if named is None:
             raise TableError(
-                f"no row has the value {anomaly!r} in the label column {label!r}, whose values are "
+                f"no row has the value {anomaly!r} in the label column {label!r}, which has "
                 f"{_list(values)}; name one of them with ",
                 Setting("anomaly"),
                 ".",
@@ -92,7 +92,7 @@ def find_anomaly_value(
 
 
 def same_label(anomaly: str, values: Iterable[str]) -> str | None:
-    """Which of the values a caller means: the same text, number or truth; None if none."""
+    """The value that a caller means: the same text, number or truth; None if there is none."""
     values = list(values)
     wanted = anomaly.strip()
     if wanted in values:
@@ -134,7 +134,7 @@ def _as_number_or_text(value: str) -> tuple[bool, Decimal | str]:
 
 
 def _number(value: str) -> Decimal | None:
-    """The number that a label is, true and false being 1 and 0; None for other text."""
+    """A label as a number, 1 and 0 for true and false; None for other text."""
     if value.lower() in ("false", "true"):
         return Decimal(value.lower() == "true")
     try:

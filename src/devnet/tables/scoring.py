@@ -18,8 +18,8 @@ from devnet.tables.table_error import TableError
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
 
-ROW = "row"  # the column that numbers rows which have no names
-DISTINCT = ("anomaly_score", "nominal_p_value")  # columns whose values nearly all differ
+ROW = "row"  # the column that numbers rows without names
+DISTINCT = ("anomaly_score", "nominal_p_value")  # columns of nearly all distinct values
 
 
 class ScoredFile(NamedTuple):
@@ -43,10 +43,9 @@ def score_table(
 ) -> ScoredFile:
     """Write a table with its scores, p-values and alerts to a Parquet, CSV or Arrow file.
 
-    The file appears under its name only when it is whole. Policies that depend on the whole
-    table (a budget, a false discovery rate) take a pass of their own first. Values of a text file
-    are written as they are in it; only where the output has types, columns that the model uses
-    have theirs.
+    The file appears only when it is complete. Policies that depend on all rows (a budget, a
+    false discovery rate) take an extra pass first. Values of a text file are written as they are
+    in it, except that columns used by the model have types if the output has any.
 
     Parameters
     ----------
@@ -54,12 +53,12 @@ def score_table(
     table : path, glob, frame, Arrow table or dict of columns
     output : str or path
     only_id : bool, default=False
-        Leave out the table's columns but for the one that names rows; where there is none, rows
-        are numbered from 0.
+        Leave out the table's columns except the one that names rows; without one, rows are
+        numbered from 0.
     policy : AlertPolicy, optional
-        Instead of the model's.
+        Used instead of the model's.
     on_rows : callable, optional
-        Is told the number of rows that are done.
+        Gets the number of rows scored so far.
     """
     opened = OpenedTable(model, table)
     source = opened.source
@@ -75,7 +74,7 @@ def score_table(
     distinct = [ROW, *opened.id_columns, *DISTINCT]
     with open_output(output, schema, distinct) as write:
         scored = opened.scored_batches(kept.typed, on_rows=on_rows)
-        for (batch, number, scores), passed in kept.beside(scored, source.name):
+        for (batch, number, scores), passed in kept.with_texts(scored, source.name):
             columns = kept.columns(batch, passed) or {ROW: number}
             columns |= scored_columns(model, scores, alarm)
             write(pa.RecordBatch.from_pydict(columns, schema))
@@ -89,14 +88,14 @@ class _PassedColumns(NamedTuple):
     """Columns of the table that are written, and where they come from."""
 
     fields: list[pa.Field]
-    typed: list[str]  # of them, as the model reads them
-    texts: Source | None  # of the others, as they are in a text file
+    typed: list[str]  # those written as the model reads them
+    texts: Source | None  # of the others, as a text file has them
 
     @classmethod
     def choose(
         cls, model: TableModel, source: Source, names: list[str], is_text: bool
     ) -> "_PassedColumns":
-        """Text as it is written for all columns, or for those that the model does not use."""
+        """Take text as written for all columns, or for those that the model does not use."""
         used = [] if is_text else model.encoder_.read_columns()
         texts = source.as_written()
         typed = [name for name in names if texts is None or name in used]
@@ -105,10 +104,10 @@ class _PassedColumns(NamedTuple):
         found = [(source if name in used else texts).schema.field(name) for name in names]
         return cls(found, typed, texts)
 
-    def beside(
+    def with_texts(
         self, scored: Iterator[ScoredBatch], table: str
     ) -> Iterator[tuple[ScoredBatch, pa.RecordBatch | None]]:
-        """ScoredBatch batches, each with the texts of its rows."""
+        """Scored batches, each with the texts of its rows."""
         if self.texts is None:
             yield from ((one, None) for one in scored)
             return
@@ -117,11 +116,11 @@ class _PassedColumns(NamedTuple):
         for one in scored:
             passed = next(texts, None)
             if passed is None or len(passed) != len(one.batch):
-                raise TableError(f"{table} was changed while it was read; score it again.")
+                raise TableError(f"{table} changed while it was being read; score it again.")
             yield one, passed
 
     def columns(self, batch: pa.RecordBatch, passed: pa.RecordBatch | None) -> dict[str, Any]:
-        """What is written of a batch."""
+        """The columns of a batch to write."""
         return {
             field.name: batch[field.name]
             if passed is None or field.name in self.typed
@@ -140,7 +139,7 @@ def _schema(model: TableModel, table: str, kept: _PassedColumns) -> pa.Schema:
 
 
 def _learned_rows(model: TableModel, source: Source) -> list[str]:
-    """A note, where rows may be scored that were learned from."""
+    """A note if training rows may be among the scored ones."""
     if model.label_ not in source.schema.names:
         return []
     return [

@@ -13,7 +13,7 @@ from devnet.tables.table_error import TableError
 
 
 class TableSummary:
-    """What is known of all rows of a table, whatever their number.
+    """What is known of all rows of a table, however many.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class TableSummary:
     ignore : collection of str, default=()
         Columns to leave out.
     categorical : collection of str, default=()
-        Columns whose values are names rather than quantities, although they may be numbers.
+        Columns with names for values rather than quantities, even if they are numbers.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class TableSummary:
         }
 
     def needed(self) -> list[str]:
-        """Columns that batches must have: the label, and those that can be learned from."""
+        """Columns that batches must have: the label, and those to learn from."""
         return [
             name
             for name in self.schema.names
@@ -75,7 +75,7 @@ class TableSummary:
         ]
 
     def add(self, batch: pa.RecordBatch | pa.Table) -> None:
-        """See more rows; columns that are not needed need not be there."""
+        """See more rows; a batch may lack columns that are not needed."""
         if isinstance(batch, pa.Table):
             for part in batch.to_batches():
                 self.add(part)
@@ -93,19 +93,19 @@ class TableSummary:
 
 
 def refuse_other_schema(found: pa.Schema, wanted: Iterable[pa.Field]) -> None:
-    """Refuse a batch that is not one of the table."""
+    """Refuse a batch that is not part of the table."""
     for field in wanted:
-        place = found.get_field_index(field.name)
-        if place < 0 or kind_of(found.field(place).type).name != kind_of(field.type).name:
+        index = found.get_field_index(field.name)
+        if index < 0 or kind_of(found.field(index).type).name != kind_of(field.type).name:
             raise TableError(
                 f"a part of the table has the column {field.name!r} "
-                + ("not at all" if place < 0 else f"as {found.field(place).type}")
+                + ("not at all" if index < 0 else f"as {found.field(index).type}")
                 + f", its beginning as {field.type}; make all parts alike."
             )
 
 
 def unreadable(name: str, error: Exception) -> TableError:
-    """What to raise where Arrow cannot make sense of a column's values."""
+    """The error to raise if Arrow cannot read a column's values."""
     return TableError(
         f"the column {name!r} has values that cannot be read ({error}). If it is text that is not "
         "UTF-8, write the table again as UTF-8; otherwise leave the column out."

@@ -1,4 +1,4 @@
-"""True or false: 1 or 0, the mean where it is missing."""
+"""True or false as 1 or 0; the mean stands in for missing values."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final

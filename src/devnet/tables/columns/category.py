@@ -38,7 +38,7 @@ from devnet.tables.columns.text_values import (
 MAX_CATEGORIES = 50
 HASH_BUCKETS = 32
 FREQUENT = 0.05  # share from which a value is not called rare
-MIN_ROWS = 10  # of training with a value, for it to have a column of its own, and
+MIN_ROWS = 10  # training rows of a value with its own column, at least, and
 MIN_SHARE = 1000  # at least one row in this many
 SMALL = 1000  # rows of a table in which two rows with a value are enough
 
@@ -185,7 +185,7 @@ class CategoryColumn(ColumnEncoding):
         return self.source
 
     def is_unlike(self, looks_like: str) -> bool:
-        """Whether the text that was read is all numbers, where no training text is one."""
+        """Whether the text is all numbers, while no training text is one."""
         if self.is_forced or self.source != "text" or looks_like != "number":
             return False
         return not any(is_number(text) for text, _ in self.values)

@@ -132,7 +132,7 @@ class ColumnEncoding(ABC):
         return self.phrase(value)
 
     def is_unlike(self, looks_like: str) -> bool:
-        """Whether text of a file looks like values of a kind that no training value was."""
+        """Whether text of a file looks like a kind that no training value was."""
         return False
 
     def notes(self, kind: ColumnKind) -> list[str]:
@@ -151,7 +151,7 @@ def limited(values: np.ndarray) -> np.ndarray:
 
 
 def indicator(column: int, is_missing: np.ndarray) -> Entry:
-    """A column that is 1 where a value is missing."""
+    """A column that is 1 for missing values."""
     return Entry(column, is_missing.astype(np.float32))
 
 

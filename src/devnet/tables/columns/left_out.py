@@ -33,7 +33,7 @@ class LeftOut(NamedTuple):
 
     @property
     def advice(self) -> Setting | None:
-        """The setting that takes the column in, where its values may well be categories."""
+        """The setting that takes the column in, if its values may well be categories."""
         return Setting("categorical", [self.name]) if self.reason is Why.NAMED else None
 
     def sentence(self) -> Sentence:

@@ -1,4 +1,4 @@
-"""Numbers: scaled to [0, 1] as in the paper, the mean where one is missing."""
+"""Numbers: scaled to [0, 1] as in the paper; the mean stands in for missing ones."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, final
