@@ -205,7 +205,7 @@ def _cannot_write(error: OSError, path: Path) -> OSError:
         return error
     reason = os.strerror(error.errno)
     if error.errno in _FULL:
-        advice = "free some space or write to another disk, then run the same command again"
+        advice = "free some space or write to another disk, then try again"
     else:
         advice = f"choose a folder that you may write to (ls -ld {path.parent})"
     return type(error)(f"{path} cannot be written: {reason}; {advice}. Nothing was left there.")
