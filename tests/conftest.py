@@ -13,7 +13,7 @@ settings.load_profile("devnet")
 
 
 def pytest_generate_tests(metafunc):
-    """No test depends on one seed: DEVNET_SEEDS=5 runs each with seeds 0 to 4."""
+    """No test depends on a particular seed: DEVNET_SEEDS=5 runs each with seeds 0 to 4."""
     if "seed" in metafunc.fixturenames:
         metafunc.parametrize("seed", range(int(os.environ.get("DEVNET_SEEDS", "1"))))
 

@@ -32,8 +32,8 @@ def test_a_table_model_scores_and_explains_as_it_did(name):
     model = devnet.load(FOLDER / f"{name}.devnet")
     table = pq.read_table(FOLDER / "new.parquet")
     scored = model.score(table)
-    told = [key.partition(".")[2] for key in EXPECTED if key.startswith(f"{name}.")]
-    assert {*scored.column_names, "reasons"} == {*told}
+    expected = [key.partition(".")[2] for key in EXPECTED if key.startswith(f"{name}.")]
+    assert {*scored.column_names, "reasons"} == {*expected}
     for column in scored.column_names:
         found = scored[column].to_numpy(zero_copy_only=False)
         np.testing.assert_allclose(found, EXPECTED[f"{name}.{column}"], rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Rows of any kind reach the engine as the same float32 numbers, or with a sentence."""
+"""Rows of any kind reach the engine as the same float32 numbers, or raise a clear error."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ from devnet.core.rows import as_rows, dense_tiles, in_threads, sparse_tiles
 def test_tiles_give_back_every_row_in_order(n, d):
     X = np.arange(n, dtype=np.float32)[:, None] + np.zeros(d, dtype=np.float32)
     found = np.full_like(X, -1)
-    for place, tile in dense_tiles(as_rows(X), slice(0, len(X))):
-        found[place] = tile
+    for selection, tile in dense_tiles(as_rows(X), slice(0, len(X))):
+        found[selection] = tile
         assert tile.dtype == np.float64
     np.testing.assert_array_equal(found, X)
 
@@ -58,7 +58,7 @@ def test_a_value_that_is_not_finite_is_named(make, value, words):
     X = np.ones((3000, 7))
     X[2900, 5] = value
     names = np.array([f"n{i}" for i in range(7)], dtype=object)
-    for rows, place in ((as_rows(make(X)), "column 5"), (as_rows(make(X), names), "'n5'")):
+    for rows, column in ((as_rows(make(X)), "column 5"), (as_rows(make(X), names), "'n5'")):
         for read in (
             rows.check_finite,
             lambda r=rows: list(dense_tiles(r, slice(0, 3000))),
@@ -66,7 +66,7 @@ def test_a_value_that_is_not_finite_is_named(make, value, words):
         ):
             with pytest.raises(ValueError, match=f"{words}.*row 2900, column 5") as error:
                 read()
-            assert place in str(error.value)
+            assert column in str(error.value)
 
 
 def test_large_finite_values_whose_sum_overflows_are_fine():

@@ -1,4 +1,4 @@
-"""Contributions add up to the score over that of the baseline, for every method there is."""
+"""Contributions add up to the score minus that of the baseline, for every method."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_contributions_add_up(name):
 
 
 class Product:
-    """The least that an estimator of one's own can be: a fit, and something to rank rows by."""
+    """The smallest possible estimator: a fit, and scores to rank rows by."""
 
     def fit(self, X, y):
         return self

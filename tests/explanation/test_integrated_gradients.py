@@ -61,7 +61,7 @@ def test_a_sparse_first_kernel_gives_the_same(hidden, seed):
     dense = network_of(hidden, True, seed, d=9)
     known = np.array([0, 2, 3, 7])
     kernel = dense.layers[0][0][:, known].copy()
-    dense.layers[0][0][:, [1, 4, 5, 6, 8]] = 0  # a column outside of the kernel weighs nothing
+    dense.layers[0][0][:, [1, 4, 5, 6, 8]] = 0  # a column outside the kernel weighs nothing
     first = SparseKernel(known, kernel, 9)
     sparse = ScoringNetwork(
         dense.sizes, dense.parameters[:, 9 * dense.sizes[1] :].copy(), first_kernel=first

@@ -1,4 +1,4 @@
-"""Calibration: scores of rows that were not trained on, and what p-values they give."""
+"""Calibration: scores of rows that were not trained on, and the p-values they give."""
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ class Recording(OwnEstimator):
 
 
 class FirstColumn:
-    """The least that an estimator of one's own can be: a fit, and something to rank rows by."""
+    """The smallest possible estimator: a fit, and scores to rank rows by."""
 
     def fit(self, X, y):
         self.values = sorted(set(y))
@@ -179,7 +179,7 @@ def test_nominal_p_values_are_those_of_what_scores_are_measured_by():
 
 
 def coverage(make, levels, n_runs=300):
-    """How often calibrated and nominal shares lie below, in and above the band, by level."""
+    """How often calibrated and nominal shares lie below, within and above the band, by level."""
     found = []
     for run in range(n_runs):
         scores, weight = make(np.random.default_rng(run))
@@ -203,7 +203,7 @@ def test_calibrated_shares_lie_in_the_band_whatever_the_scores_and_nominal_ones_
 
     outside = coverage(make, np.array([0.01, 0.05, 0.2, 0.5]))
     assert (outside["calibrated"] < 0.05).all()  # 2.5% on either side, and chance
-    assert (outside["calibrated"].sum(axis=0)[1:] > 0.02).all()  # no wider than it has to be
+    assert (outside["calibrated"].sum(axis=0)[1:] > 0.02).all()  # no wider than necessary
     assert (outside["nominal"].sum(axis=0)[:2] < 0.05).all() == (kind == "normal")
 
 
@@ -224,10 +224,10 @@ def test_the_band_is_that_of_both_halves_being_drawn():
     calibration = Calibration(np.arange(198.0), np.ones(198), None, None)
     curve = calibration_curve(calibration, None, levels)
     rank = np.array([1, 5, 29, 50, 90, 99])  # of 99 rows and the one that is ranked
-    for end, place in ((0.025, curve.low), (0.975, curve.high)):
+    for end, bound in ((0.025, curve.low), (0.975, curve.high)):
         exact = betabinom.ppf(end, 99, rank, 100 - rank) / 99
-        np.testing.assert_allclose(place[1:-1], exact)
-        assert (place[0], place[-1]) == (0, 1)  # no p-value is below 1 in 100, all are at most 1
+        np.testing.assert_allclose(bound[1:-1], exact)
+        assert (bound[0], bound[-1]) == (0, 1)  # no p-value is below 1 in 100, all are at most 1
 
 
 def test_a_curve_knows_weights_and_does_without_nominal_p_values():

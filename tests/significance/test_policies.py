@@ -11,6 +11,7 @@ from scipy.stats import binom
 from support.tasks import make_task
 
 from devnet import DeviationEnsemble, DevNet, ModelFileError
+from devnet.core.sentence import UserError
 from devnet.significance.calibration import Calibration, calibrate
 from devnet.significance.policies import (
     POLICIES,
@@ -64,7 +65,7 @@ def test_the_false_alarm_rate_is_kept_on_fresh_rows(seed):
         calibration = calibration_of(generator.standard_cauchy(n_known))
         new = generator.standard_cauchy(n_new)
         n_alarms += int((new > FalseAlarmRate(rate).threshold(calibration).score).sum())
-    worth = 100 * n_new * n_known // (n_new + n_known)  # rows, as the known ones are drawn too
+    worth = 100 * n_new * n_known // (n_new + n_known)  # rows, as the known scores are random too
     low, high = binom.ppf([0.001, 0.999], worth, rate) / worth
     assert low <= n_alarms / (100 * n_new) <= high
 
@@ -105,7 +106,7 @@ def test_a_budget_is_spent_on_the_highest_rows_of_equal_ones_on_the_first(scores
     is_alert = np.concatenate(
         [np.empty(0, bool), *(alarm(b) for b in in_batches(scores, seed + 1))]
     )
-    order = np.argsort(-np.array(scores), kind="stable")  # of equal ones the first
+    order = np.argsort(-np.array(scores), kind="stable")  # ties go to the first
     assert sorted(order[:n].tolist()) == np.flatnonzero(is_alert).tolist()
 
 
@@ -247,8 +248,11 @@ def test_scores_that_are_no_numbers_get_a_sentence():
 
 def test_the_cost_needs_what_only_the_ensemble_knows(seed):
     rows, y, truth = make_task(seed, shift=3)
-    with pytest.raises(ValueError, match="from 5 labelled .* method='deviation ensemble'"):
+    says = r"from 5 labelled .* fit again with method='deviation ensemble'\.$"
+    with pytest.raises(UserError, match=says) as caught:
         ExpectedCost(10, 1).threshold(calibration_of(np.arange(99.0)))
+    spelled = caught.value.spelled(lambda setting: f'--{setting.name} "{setting.value}"')
+    assert spelled.endswith('fit again with --method "deviation ensemble".')
     model = DeviationEnsemble(random_state=seed)
     threshold = ExpectedCost(10, 1).threshold(calibrate(model, rows, y)).score
     is_alert = model.anomaly_score(rows[y == 0]) > threshold

@@ -1,12 +1,10 @@
-"""What the tests of DeviationEnsemble share."""
+"""Helpers for the tests of DeviationEnsemble."""
 
 from functools import cache
 
 import numpy as np
 import scipy.sparse as sp
-from support.competitor_checks import (
-    wide_task,
-)
+from support.competitor_checks import wide_task
 from support.tasks import make_task
 
 from devnet import DeviationEnsemble
@@ -18,13 +16,13 @@ def quick(**parameters):
 
 @cache
 def fitted(kind="table"):
-    """A model and its rows and labels, for tests that change neither."""
+    """A fitted model with its rows and labels, for tests that change none of them."""
     rows, y = make_task(0)[:2] if kind == "table" else wide_task(0)
     return quick().fit(rows, y), rows, y
 
 
 def everything(model, rows):
-    """All that a model says about rows."""
+    """Everything a model says about rows."""
     contributions = model.contributions(rows)
     if sp.issparse(contributions):
         contributions = contributions.toarray()
@@ -47,8 +45,8 @@ def check_same(model, other, rows):
         np.testing.assert_array_equal(one, same)
 
 
-def check_whole(model, rows):
-    """Whatever the data were, all numbers are there and fit together."""
+def check_complete(model, rows):
+    """Check that all outputs are finite and consistent, whatever the data."""
     scores, p_values, *rest = everything(model, rows)
     assert all(np.isfinite(part).all() for part in (scores, p_values, *rest))
     assert ((p_values > 0) & (p_values <= 1)).all()

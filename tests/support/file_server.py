@@ -1,4 +1,4 @@
-"""A server of files on this machine, as well or as badly as a test wants."""
+"""A local file server that behaves as well or as badly as a test needs."""
 
 import re
 import time
@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class FileServer(ThreadingHTTPServer):
-    """Serves `files` on this machine, as well or as badly as a test wants."""
+    """Serves `files` locally, as well or as badly as a test needs."""
 
     daemon_threads = True
 

@@ -1,10 +1,10 @@
-"""Small tasks, and slopes by differences, for tests of every room."""
+"""Small tasks and numerical slopes, for the tests of every room."""
 
 import numpy as np
 
 
 def make_task(seed, n=1200, d=8, n_labelled=20, shift=1.2, dtype=np.float32):
-    """Rows, y and truth: anomalies are shifted in three columns, a few of them are labelled."""
+    """Rows, y and truth: anomalies are shifted in three columns, and a few are labelled."""
     generator = np.random.default_rng(seed)
     rows = generator.normal(size=(n, d)).astype(dtype)
     truth = np.zeros(n, dtype=int)
@@ -18,9 +18,9 @@ def make_task(seed, n=1200, d=8, n_labelled=20, shift=1.2, dtype=np.float32):
 def numerical_slope(function, values, step=1e-6):
     """Central differences of a function of an array."""
     slope = np.zeros_like(values)
-    for place in np.ndindex(values.shape):
+    for index in np.ndindex(values.shape):
         shifted = [values.copy(), values.copy()]
-        shifted[0][place] += step
-        shifted[1][place] -= step
-        slope[place] = (function(shifted[0]) - function(shifted[1])) / (2 * step)
+        shifted[0][index] += step
+        shifted[1][index] -= step
+        slope[index] = (function(shifted[0]) - function(shifted[1])) / (2 * step)
     return slope

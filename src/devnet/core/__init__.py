@@ -1,1 +1,1 @@
-"""What every room needs: rows, labels, parameters, seeds, names, wording, files."""
+"""What every room needs: rows, labels, parameters, seeds, names, sentences, wording, files."""

@@ -1,4 +1,4 @@
-"""What y and sample weights mean: one value marks labelled anomalies, all else is unlabelled."""
+"""y and sample weights: one value marks labelled anomalies, everything else is unlabelled."""
 
 from numbers import Number
 from typing import Any, NamedTuple
@@ -7,20 +7,20 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
-MISSING_IS = "unlabelled"  # what a missing string label is called in `classes_`
+MISSING_IS = "unlabelled"  # name of missing text labels in `classes_`
 
 
 class Labels(NamedTuple):
     """A parsed y."""
 
     is_anomaly: np.ndarray  # (n,) bool
-    classes: np.ndarray  # (2,): what unlabelled rows and anomalies are called by `predict`
+    classes: np.ndarray  # (2,): the values that `predict` returns for other rows and for anomalies
 
 
 def unlabelled(y: Any, n_rows: int) -> Labels | None:
-    """Labels of rows none of which is an anomaly: y is None, or zero everywhere.
+    """Labels without any anomaly, if y is None or zero everywhere; None for any other y.
 
-    For detectors that can do without; None where y says something else.
+    For detectors that need no labelled anomalies.
     """
     if y is not None:
         values = _as_array(y)
@@ -33,7 +33,7 @@ def unlabelled(y: Any, n_rows: int) -> Labels | None:
 def read_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels:
     """Tell labelled anomalies from unlabelled rows.
 
-    Of two values the larger one is the anomaly unless `pos_label` names it; missing values (None,
+    The larger of two values is the anomaly, unless `pos_label` names it; missing values (None,
     NaN, pandas.NA) are unlabelled. `classes` are the values of an earlier call, if any.
     """
     values = column_or_1d(_as_array(y), warn=True)
@@ -89,12 +89,12 @@ def read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
                 f"the sample_weight of all {name} is zero, which leaves only one class to draw "
                 "batches from; give at least one of them a positive weight."
             )
-    scaled: np.ndarray = weights / weights.max()  # keeps sums finite
+    scaled: np.ndarray = weights / weights.max()  # so that sums stay finite
     return scaled
 
 
 def order_classes(classes: Any, pos_label: Any) -> np.ndarray:
-    """Put announced classes in the order of `Labels.classes`: the anomaly last."""
+    """Put announced classes in the order of `Labels.classes`, the anomaly last."""
     present = np.unique(_tidy(_as_array(classes)))
     if len(present) != 2:
         raise ValueError(f"classes={classes!r} must be two different values: unlabelled, anomaly.")
@@ -117,7 +117,7 @@ def _is_missing(values: np.ndarray) -> np.ndarray:
         return found
     if values.dtype.kind != "O":
         return np.zeros(len(values), dtype=bool)
-    # A missing value is the only one that does not equal itself; pandas.NA equals nothing at all.
+    # Only a missing value does not equal itself; a comparison with pandas.NA gives no bool.
     return np.array([v is None or (v != v) is not False for v in values], dtype=bool)  # noqa: PLR0124
 
 
@@ -177,7 +177,9 @@ def _name_classes(present: np.ndarray, has_missing: bool, pos_label: Any) -> np.
         raise ValueError(_one_class(value))
     if isinstance(value, str):
         return np.array([MISSING_IS if value != MISSING_IS else "", value], dtype=object)
-    return np.array([value == 0, value], dtype=present.dtype)  # missing is 0, or 1 beside 0
+    return np.array(
+        [value == 0, value], dtype=present.dtype
+    )  # missing rows are 0, or 1 if anomalies are 0
 
 
 def _refuse_one_kind(is_anomaly: np.ndarray, classes: Any) -> None:
@@ -190,7 +192,7 @@ def _refuse_one_kind(is_anomaly: np.ndarray, classes: Any) -> None:
     if is_anomaly.all():
         raise ValueError(
             f"all {len(is_anomaly)} rows are labelled anomalies ({anomaly!r}), only one class. "
-            "Add the unlabelled rows: what is normal is learned from them."
+            "Add the unlabelled rows, from which the detector learns what is normal."
         )
 
 
@@ -198,7 +200,7 @@ def _one_class(value: Any) -> str:
     if value in (1, True):
         return (
             f"y has only one class, {value!r}: all rows are labelled anomalies. Add the unlabelled "
-            "rows with y = 0: what is normal is learned from them."
+            "rows with y = 0, from which the detector learns what is normal."
         )
     return (
         f"y has only one class, {value!r}: no labelled anomaly. Mark at least one anomaly with 1, "

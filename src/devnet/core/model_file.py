@@ -1,6 +1,6 @@
-"""A model on disk: one safetensors file whose header carries readable JSON. No pickle.
+"""A model on disk: one safetensors file with readable JSON in its header. No pickle.
 
-Reading takes nothing on trust: a file that is cut, foreign, newer or edited gets a sentence.
+Reading trusts nothing: a truncated, foreign, newer or edited file raises a clear error.
 """
 
 import json
@@ -43,7 +43,7 @@ class ModelFileError(ValueError):
 def write(
     path: str | PathLike[str], header: dict[str, Any], tensors: dict[str, np.ndarray]
 ) -> None:
-    """Write atomically: the file appears under its name only when it is whole."""
+    """Write atomically: the file appears under its name only when it is complete."""
     path = Path(path)
     full = {
         "format": FORMAT,
@@ -57,7 +57,7 @@ def write(
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header and tensors of a model file of a format known here."""
+    """Header and tensors of a model file, if its format is known."""
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(
@@ -72,8 +72,8 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarra
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
-            f"{path} is not a whole model file ({error}). Copy it again from its source, or save "
-            "the model again."
+            f"{path} is not a complete model file ({error}). Copy it again from its source, or "
+            "save the model again."
         ) from error
     return header, tensors
 
@@ -104,7 +104,7 @@ def _parse_header(path: Path, text: str | None) -> dict[str, Any]:
 
 
 def field(header: dict[str, Any], name: str, is_valid: Callable[[Any], bool]) -> Any:
-    """Value of a header field that has been looked at."""
+    """Value of a header field, if it is valid."""
     value = header.get(name)
     if not is_valid(value):
         raise ModelFileError(
@@ -117,7 +117,7 @@ def field(header: dict[str, Any], name: str, is_valid: Callable[[Any], bool]) ->
 def tensor(
     tensors: dict[str, np.ndarray], name: str, shape: tuple[int, ...], dtype: str = "float32"
 ) -> np.ndarray:
-    """Named tensor of exactly this shape and type, finite."""
+    """Named tensor, if it has exactly this shape and type and is finite."""
     array = tensors.get(name)
     if array is None or array.shape != shape or array.dtype.name != dtype:
         found = "none" if array is None else f"{array.dtype.name} of shape {array.shape}"
@@ -133,12 +133,12 @@ def tensor(
 
 
 def size_of(tensors: dict[str, np.ndarray], name: str) -> int:
-    """Values of a named tensor, 0 where there is none."""
+    """Number of values of a named tensor, 0 if it is missing."""
     return tensors[name].size if name in tensors else 0
 
 
 def edited(what: str, reason: str) -> ModelFileError:
-    """What to raise where a part of a model file cannot have been written by `save`."""
+    """The error to raise for a part of a model file that `save` cannot have written."""
     return ModelFileError(
         f"{what} of the model file cannot be used: {reason}. The file was edited or damaged; save "
         "the model again."
@@ -146,7 +146,7 @@ def edited(what: str, reason: str) -> ModelFileError:
 
 
 def refuse_unknown(tensors: dict[str, np.ndarray], known: Iterable[str]) -> None:
-    """Refuse a file that holds more than what it should."""
+    """Refuse a file that holds more than it should."""
     unknown = set(tensors) - set(known)
     if unknown:
         raise ModelFileError(f"the model file holds an unknown tensor {sorted(unknown)[0]!r}.")
@@ -165,17 +165,17 @@ def is_finite_number(value: Any) -> bool:
 def encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     """Constructor parameters as JSON values.
 
-    Where to compute belongs to a machine, not to a model: another one may have no CUDA.
+    The device belongs to a machine, not to a model: another machine may have no CUDA.
     """
     return {name: _encode(value) for name, value in parameters.items() if name != "device"}
 
 
 def decode_parameters(parameters: dict[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """Invert `encode_parameters`, given the dataclasses that a parameter may be, by name."""
+    """Invert `encode_parameters`, given the dataclasses that parameters may be, by name."""
     try:
         return {name: _decode(value, kinds) for name, value in parameters.items()}
     except RecursionError:
-        raise ModelFileError("the model file has a parameter of endless depth.") from None
+        raise ModelFileError("the model file has a parameter that is nested too deeply.") from None
 
 
 def _encode(value: Any) -> Any:
@@ -184,7 +184,7 @@ def _encode(value: Any) -> Any:
     if is_module(value):
         return {"module": type(value).__name__}
     if isinstance(value, np.random.RandomState | np.random.Generator):
-        return None  # a generator's place in its stream is not a parameter to keep
+        return None  # the state of a generator is no parameter
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, tuple | list):
@@ -211,7 +211,7 @@ def _decode(value: Any, kinds: Mapping[str, Any]) -> Any:
 
 
 def package_versions() -> dict[str, str]:
-    """The versions of what a model depends on."""
+    """Versions of the packages that a model depends on."""
     return {name: _version(package) for name, package in PACKAGES.items()}
 
 

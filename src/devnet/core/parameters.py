@@ -1,4 +1,4 @@
-"""Constraints of constructor parameters as data, and the one sentence that refuses a value."""
+"""Constraints of constructor parameters as data, and the one error that refuses a value."""
 
 from collections.abc import Callable
 from math import isfinite
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Constraint(NamedTuple):
-    """What a parameter accepts, and how to say so."""
+    """What a parameter accepts, as a predicate and in words."""
 
     accepts: Callable[[Any], bool]
     says: str
@@ -52,7 +52,7 @@ def number(
 
 
 def one_of(*values: Any) -> Constraint:
-    """One of a few values, of the same type."""
+    """One of a few values, of the same type as one of them."""
     kinds = {type(value) for value in values}
     names = " or ".join(repr(value) for value in values)
     return Constraint(lambda value: type(value) in kinds and value in values, names)

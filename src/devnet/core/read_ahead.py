@@ -1,4 +1,4 @@
-"""The next items of an iterator, made in the background while the caller works."""
+"""Items of an iterator, made in background threads while the caller works."""
 
 import os
 from collections import deque
@@ -11,9 +11,9 @@ Made = TypeVar("Made")
 
 
 def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Generator[Item, None, None]:
-    """The same items in the same order, of which `depth` are made ahead by one thread.
+    """Yield the same items in the same order, while one thread makes the next `depth`.
 
-    What goes wrong there is raised here, in its place. Closing ends the thread and the items.
+    An error in the thread is raised here, at its position. Closing ends the thread and the items.
     """
     end = object()
     worker = ThreadPoolExecutor(1)
@@ -31,10 +31,10 @@ def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Generator[
 def map_ahead(
     make: Callable[[Item], Made], items: Iterator[Item], n_threads: int | None = None
 ) -> Generator[Made, None, None]:
-    """What is made of each item, in their order, by as many threads as there are cores.
+    """Yield the result for each item, in order, made by one thread per core.
 
-    Items are taken in the caller's thread, one more than there are threads at most before the
-    first is asked for. What goes wrong is raised in its place. Closing ends the threads.
+    Items are taken in the caller's thread, at most one more than there are threads before the
+    first result is yielded. An error is raised at its position. Closing ends the threads.
     """
     n_threads = n_threads or os.cpu_count() or 1
     workers = ThreadPoolExecutor(n_threads)

@@ -1,4 +1,4 @@
-"""The one door between a caller's matrix and float32 rows: gathering, tiling, finite checks.
+"""From a caller's matrix to float32 rows: gathering, tiling, checks for finite values.
 
 Nothing here copies the whole matrix: rows become float32 when they are drawn.
 """
@@ -12,12 +12,12 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-WIDE = 4096  # columns from which sparse rows are not made dense, not even batch by batch
-CHECKED_VALUES = 1 << 18  # values looked at in one step of a finite check
-SPAN_ROWS = 1 << 15  # rows that are worth a thread of their own
-SPARSE = 0.2  # share of stored values below which a CSR matrix is multiplied as it is
-BLOCK_VALUES = 1 << 24  # values in one block of rows that are explained together
-TILE_VALUES = 1 << 18  # values in one tile of rows that are scored together
+WIDE = 4096  # columns from which on sparse rows are never made dense, not even in batches
+CHECKED_VALUES = 1 << 18  # values per step of a check for finite values
+SPAN_ROWS = 1 << 15  # rows that are worth their own thread
+SPARSE = 0.2  # share of stored values below which CSR products are faster than dense ones
+BLOCK_VALUES = 1 << 24  # values in a block of rows that are explained together
+TILE_VALUES = 1 << 18  # values in a tile of rows that are scored together
 
 
 class DenseRows:
@@ -38,7 +38,9 @@ class DenseRows:
             rows = self._array.take(selection, axis=0)
         if rows.dtype == np.float32:
             return rows
-        with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite, see below
+        with np.errstate(
+            over="ignore"
+        ):  # a value beyond float32 becomes infinite: see check_finite
             return rows.astype(np.float32)
 
     def sparse(self, selection: slice | np.ndarray) -> sp.csr_array:
@@ -46,15 +48,15 @@ class DenseRows:
         return sp.csr_array(self.dense(selection))
 
     def select(self, selection: np.ndarray) -> "DenseRows":
-        """These rows alone, copied."""
+        """A copy of these rows."""
         return DenseRows(self._array.take(selection, axis=0), self._names)
 
     def columns(self) -> np.ndarray:
-        """Columns that can have a value other than zero, ascending."""
+        """Columns that may have values other than zero, ascending."""
         return np.arange(self.shape[1])
 
     def check_finite(self, rows: slice = slice(None)) -> None:
-        """Refuse a value that is missing, infinite or beyond float32, and say where it is."""
+        """Refuse a missing or infinite value or one beyond float32, and say where it is."""
         if self._array.dtype.kind != "f":
             return
         start, stop, _ = rows.indices(self.shape[0])
@@ -93,12 +95,12 @@ class SparseRows:
         return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
     def select(self, selection: np.ndarray) -> "SparseRows":
-        """These rows alone, copied."""
+        """A copy of these rows."""
         return SparseRows(self._csr[selection], self._names)
 
     @property
     def density(self) -> float:
-        """Share of the values that are stored."""
+        """Share of stored values."""
         return float(self._csr.nnz / max(1, self.shape[0] * self.shape[1]))
 
     def columns(self) -> np.ndarray:
@@ -108,7 +110,7 @@ class SparseRows:
         return np.flatnonzero(stored)
 
     def check_finite(self, rows: slice = slice(None)) -> None:
-        """Refuse a value that is missing, infinite or beyond float32, and say where it is."""
+        """Refuse a missing or infinite value or one beyond float32, and say where it is."""
         start, stop, _ = rows.indices(self.shape[0])
         first, last = self._csr.indptr[start], self._csr.indptr[stop]
         with np.errstate(over="ignore"):
@@ -127,7 +129,7 @@ Rows = DenseRows | SparseRows
 
 
 class Tileable(Protocol):
-    """Rows that can be had dense, part by part."""
+    """Rows that can be made dense part by part."""
 
     shape: tuple[int, int]
 
@@ -139,7 +141,7 @@ class Tileable(Protocol):
 
 
 def as_rows(X: Any, names: np.ndarray | None = None) -> Rows:
-    """Wrap a validated matrix; `names` of columns are for messages."""
+    """Wrap a validated matrix; the `names` of columns appear in errors."""
     return SparseRows(X, names) if sp.issparse(X) else DenseRows(X, names)
 
 
@@ -148,44 +150,44 @@ def dense_tiles(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield the rows of a span in order, in tiles; refuse a value that is not finite.
 
-    A matrix product rounds a row differently with its place among the others. In double precision
-    that happens far below what the single precision of the scores shows, so a row has the same
-    score alone, in any batch and in any order. A tile is overwritten by the next one.
+    How a matrix product rounds a row depends on its position among other rows. In double precision
+    that stays far below the single precision of the scores, so a row has the same score alone, in
+    any batch and in any order. A tile is overwritten by the next one.
     """
     n_columns = rows.shape[1]
     tile: np.ndarray = np.empty((_tile_height(n_columns), n_columns), dtype)
     for start in range(span.start, span.stop, len(tile)):
-        place = slice(start, min(start + len(tile), span.stop))
-        part = tile[: place.stop - start]
-        part[:] = rows.dense(place)
+        selection = slice(start, min(start + len(tile), span.stop))
+        part = tile[: selection.stop - start]
+        part[:] = rows.dense(selection)
         if not has_finite_sum(part):
-            rows.check_finite(place)
-        yield place, part
+            rows.check_finite(selection)
+        yield selection, part
 
 
 def sparse_tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, sp.csr_array]]:
     """Yield the rows of a span in order, in CSR tiles; refuse a value that is not finite."""
     height = _tile_height(1)
     for start in range(span.start, span.stop, height):
-        place = slice(start, min(start + height, span.stop))
-        rows.check_finite(place)
-        yield place, rows.sparse(place)
+        selection = slice(start, min(start + height, span.stop))
+        rows.check_finite(selection)
+        yield selection, rows.sparse(selection)
 
 
 def is_mostly_zero(rows: Rows) -> bool:
-    """Whether products with CSR rows take less time than with dense ones."""
+    """Whether products are faster with CSR rows than with dense ones."""
     return isinstance(rows, SparseRows) and rows.density < SPARSE
 
 
 def spans(n_rows: int, n_spans: int, at_least: int = SPAN_ROWS) -> list[slice]:
-    """Cut rows into this many spans, or fewer where they would be short."""
+    """Cut rows into this many spans, or fewer if they would be short."""
     n_spans = max(1, min(n_spans, n_rows // at_least))
     edges = np.linspace(0, n_rows, n_spans + 1).astype(int).tolist()
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def in_threads(n_rows: int, do: Callable[[slice], None], at_least: int = SPAN_ROWS) -> None:
-    """Do something to every row, a span of `at_least` so many of them in each thread."""
+    """Process all rows in threads, each with a span of `at_least` this many rows."""
     cut = spans(n_rows, os.cpu_count() or 1, at_least)
     if len(cut) == 1:
         do(cut[0])
@@ -195,7 +197,7 @@ def in_threads(n_rows: int, do: Callable[[slice], None], at_least: int = SPAN_RO
 
 
 def blockwise(rows: Rows, make: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """What is made of dense float32 rows, not too many of them at a time."""
+    """Apply `make` to dense float32 rows, block by block, and join the results."""
     n, d = rows.shape
     step = max(1, BLOCK_VALUES // d)
     blocks = [slice(start, start + step) for start in range(0, n, step)]
@@ -203,7 +205,7 @@ def blockwise(rows: Rows, make: Callable[[np.ndarray], np.ndarray]) -> np.ndarra
 
 
 def has_finite_sum(values: np.ndarray) -> bool:
-    """A finite sum of squares proves that every value is finite, faster than asking each."""
+    """Whether the sum of squares is finite, which proves fast that every value is finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         flat = values.ravel()
         return bool(np.isfinite(flat @ flat))

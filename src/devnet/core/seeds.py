@@ -1,4 +1,4 @@
-"""Seeds: a caller's `random_state` in the words of NumPy and of other libraries."""
+"""Seeds: a caller's `random_state` as NumPy and other libraries take it."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ RANDOM_STATE = Constraint(
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """A generator; of one that was given it is a child, so that two fits draw differently.
+    """A generator; one that was given yields a child, so that two fits draw differently.
 
     The global random state is never touched.
     """
@@ -31,12 +31,12 @@ def as_generator(random_state: Any) -> np.random.Generator:
 
 
 def draw_seed(generator: np.random.Generator) -> int:
-    """A seed that scikit-learn and the boosting libraries take."""
+    """A seed for scikit-learn and the boosting libraries."""
     return int(generator.integers(2**31 - 1))
 
 
 def member_generators(random_state: Any, n_members: int) -> list[np.random.Generator]:
-    """Independent generators, one a member; the global random state is never touched.
+    """Independent generators, one per member; the global random state is never touched.
 
     Member i draws the same numbers however many members there are.
     """

@@ -1,7 +1,7 @@
 """Sentences that name settings, which each surface spells in its own way.
 
-The library says `ignore=['amount']` where the command line says `--ignore amount`. An error or a
-note is therefore a sequence of texts and settings, and is put into words where it is shown.
+The library says `ignore=['amount']`, the command line `--ignore amount`. So an error or a note is a
+sequence of texts and settings, and is put into words only where it is shown.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class Setting(NamedTuple):
-    """A parameter that a caller may set, with the value to set it to if one is advised."""
+    """A parameter that a caller may set, with the advised value if there is one."""
 
     name: str
     value: Any = None
@@ -22,7 +22,7 @@ Spell = Callable[[Setting], str]
 
 
 class Sentence:
-    """Texts and settings in their order; `str` spells settings as Python does.
+    """A sequence of texts and settings; `str` spells settings as Python does.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Sentence:
         self.parts = parts
 
     def spelled(self, spell: Spell) -> str:
-        """The sentence, with each setting as a surface spells it."""
+        """The sentence with its settings spelled by a surface."""
         return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
 
     def __str__(self) -> str:
@@ -55,12 +55,12 @@ class Sentence:
 
 
 class UserError(ValueError):
-    """What a caller can mend: a sentence that says what is wrong and what to do about it."""
+    """An error that the caller can fix: it says what is wrong and what to do about it."""
 
     def __init__(self, *parts: str | Setting) -> None:
         self.sentence = Sentence(*parts)
         super().__init__(str(self.sentence))
 
     def spelled(self, spell: Spell) -> str:
-        """The sentence, with each setting as a surface spells it."""
+        """The sentence with its settings spelled by a surface."""
         return self.sentence.spelled(spell)

@@ -1,4 +1,4 @@
-"""Files that appear under their name only when they are whole."""
+"""Files that appear under their name only when they are complete."""
 
 import os
 import tempfile
@@ -16,14 +16,14 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A temporary name beside the target to write to; it is renamed when all went well.
+    """Yield a temporary path next to the target; it is renamed to the target on success.
 
-    Whatever goes wrong, an earlier file of the name is left as it was, and nothing half-written
-    stays. Only a process that is killed leaves its temporary file, whose name starts with a dot.
-    A symbolic link stays: the file that it leads to is written.
+    On any error an earlier file of that name stays as it was, and nothing half-written remains.
+    Only a killed process leaves its temporary file, which starts with a dot. A symbolic link stays
+    a link: the file that it points to is written.
     """
     check_target(path)
-    target = _led_to(path)
+    target = _resolved(path)
     try:
         handle, name = tempfile.mkstemp(
             prefix=f".{target.name}.", suffix=path.suffix, dir=target.parent
@@ -47,16 +47,15 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def check_target(path: Path) -> None:
-    """Refuse a name that nothing can be written to, before work is done for it."""
-    folder = _led_to(path).parent if path.is_symlink() else path.parent
+    """Refuse a path that cannot be written to, before any work is done."""
+    folder = _resolved(path).parent if path.is_symlink() else path.parent
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
-    if path.is_symlink() and _led_to(path).is_symlink():
+    if path.is_symlink() and _resolved(path).is_symlink():
         raise FileNotFoundError(f"{path} is a link that leads to itself; give another name.")
     if path.exists() and not path.is_file():
         raise OSError(
-            f"{path} is a pipe or device, where a file cannot appear whole; give the name of a "
-            "file."
+            f"{path} is a pipe or device, not a file that can be replaced; give the name of a file."
         )
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file, so {path.name} cannot be saved in it.")
@@ -74,8 +73,8 @@ def check_target(path: Path) -> None:
         )
 
 
-def _led_to(path: Path) -> Path:
-    """The file itself, where the path is a symbolic link to it."""
+def _resolved(path: Path) -> Path:
+    """The file itself if the path is a symbolic link."""
     return Path(os.path.realpath(path))
 
 

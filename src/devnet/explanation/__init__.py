@@ -1,4 +1,4 @@
-"""Why a row has its score: contributions of columns that add up, whatever the detector."""
+"""Why a row has its score: contributions of columns that add up, for any detector."""
 
 from devnet.explanation.contributions import (
     Nearest,

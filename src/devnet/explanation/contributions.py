@@ -1,8 +1,8 @@
-"""Why a row has its score: what each column adds to it over the score of a typical row.
+"""Why a row has its score: what each column adds to it, compared with a typical row.
 
-A row's contributions add up to its score minus the score of the baseline, to less than a
-thousandth. They come from the detector's own structure where it has one that can be read: path
-contributions of trees, integrated gradients of networks; else from random walks.
+A row's contributions add up to its score minus the score of the baseline, to within a thousandth.
+A detector with a structure that can be read explains itself: path contributions of trees,
+integrated gradients of networks. Any other is explained by random walks.
 """
 
 from typing import Any, NamedTuple
@@ -13,17 +13,17 @@ import scipy.sparse as sp
 from devnet.core.rows import WIDE
 from devnet.explanation.random_walks import dense_walks, sparse_walks
 
-TYPICAL_ROWS = 20_000  # unlabelled rows that medians are taken of
-BLOCK_VALUES = 1 << 24
+TYPICAL_ROWS = 20_000  # unlabelled rows that medians are taken over
+BLOCK_VALUES = 1 << 24  # similarities, or values of profiles, computed together
 
 Matrix = Any  # NumPy array or CSR array
 
 
 def typical_row(detector: Any, rows_unlabelled: Matrix) -> np.ndarray:
-    """The row that contributions are measured from, (d,).
+    """The baseline (d,) that contributions are measured from.
 
-    The ensemble has one of its own. Else it is the median of the unlabelled rows, of very many an
-    even selection, or the empty row where rows are wide and sparse.
+    The detector's own, if it has one. Otherwise the median of the unlabelled rows, or of an evenly
+    spaced selection if there are very many; if rows are wide and sparse, the empty row.
     """
     own: np.ndarray | None = detector.baseline
     if own is not None:
@@ -36,7 +36,7 @@ def typical_row(detector: Any, rows_unlabelled: Matrix) -> np.ndarray:
 
 
 def baseline_score(detector: Any, baseline: np.ndarray) -> float:
-    """Score of the baseline, which contributions are added to."""
+    """Score of the baseline, to which contributions are added."""
     return float(detector.anomaly_score(baseline[None])[0])
 
 
@@ -55,24 +55,25 @@ def contributions(
     detector : fitted detector, or OwnEstimator
     rows : array or CSR matrix of shape (n, d)
     baseline : array of shape (d,), optional
-        Of `typical_row`. It is needed unless the detector is a deviation ensemble, or rows are
-        wide and sparse: these are measured from the empty row.
+        Usually `typical_row(detector, unlabelled_rows)`. Required unless the detector has its own,
+        as the deviation ensemble does, or rows are wide and sparse: their baseline is the empty
+        row.
     groups : array of int of shape (d,), optional
-        A number from 0 on for each column; columns of one number are one thing, such as the
-        values of a category, and have one contribution.
+        Group of each column, from 0 on. Columns that belong together, such as the values of a
+        category, share a group and get one contribution.
     random_state : int, numpy RandomState or Generator, default=0
-        Seed of the orders of random walks, where the detector takes them.
+        Seed of random walks, for detectors that need them.
 
     Returns
     -------
     contributions : array of shape (n, d) or (n, n_groups)
-        CSR where rows are wide and sparse.
+        CSR if rows are wide and sparse.
     """
     baseline = _check_baseline(detector, rows, baseline)
     groups = None if groups is None else _check_groups(groups, rows.shape[1])
-    moved = detector.path_contributions(rows, baseline)
-    if moved is not None:
-        return _sum_groups(moved, groups)
+    found = detector.path_contributions(rows, baseline)
+    if found is not None:
+        return _sum_groups(found, groups)
     walked = np.arange(rows.shape[1]) if groups is None else groups
     n_groups = int(walked.max()) + 1
     score = detector.anomaly_score
@@ -83,10 +84,10 @@ def contributions(
 
 
 class Nearest(NamedTuple):
-    """The labelled anomaly whose contributions are most like a row's."""
+    """For each row, the labelled anomaly with the most similar contributions."""
 
-    place: np.ndarray  # (n,) among the labelled anomalies, from 0 on
-    similarity: np.ndarray  # (n,) cosine of both, from -1 to 1; 0 where a row has none
+    place: np.ndarray  # (n,) its index among the labelled anomalies
+    similarity: np.ndarray  # (n,) cosine of both, from -1 to 1; 0 if either has no contributions
 
 
 def nearest(profile: Matrix, profiles_of_labelled: Matrix) -> Nearest:
@@ -103,14 +104,14 @@ def nearest(profile: Matrix, profiles_of_labelled: Matrix) -> Nearest:
     if k == 0:
         raise ValueError("there is no labelled anomaly to compare with; label at least one.")
     labelled = _unit(profiles_of_labelled)
-    place, similarity = np.empty(n, dtype=np.int64), np.empty(n)
+    index, similarity = np.empty(n, dtype=np.int64), np.empty(n)
     step = max(1, BLOCK_VALUES // max(k, profile.shape[1]))
     for start in range(0, n, step):
         block = slice(start, start + step)
         cosine = _dense(_unit(profile[block]) @ labelled.T)
-        place[block] = cosine.argmax(axis=1)
+        index[block] = cosine.argmax(axis=1)
         similarity[block] = cosine.max(axis=1).clip(-1, 1)
-    return Nearest(place, similarity)
+    return Nearest(index, similarity)
 
 
 def _check_baseline(detector: Any, rows: Matrix, baseline: np.ndarray | None) -> np.ndarray:
@@ -121,7 +122,7 @@ def _check_baseline(detector: Any, rows: Matrix, baseline: np.ndarray | None) ->
     if baseline is None:
         raise ValueError(
             f"{type(detector).__name__} has no baseline of its own to measure contributions from; "
-            "give one: typical_row(detector, unlabelled_rows)."
+            "pass one, for example typical_row(detector, unlabelled_rows)."
         )
     baseline = np.asarray(baseline)
     if baseline.shape != (rows.shape[1],):
@@ -135,11 +136,11 @@ def _check_baseline(detector: Any, rows: Matrix, baseline: np.ndarray | None) ->
 
 
 def refuse_other_than_empty(baseline: np.ndarray) -> None:
-    """Refuse a baseline of wide and sparse rows that is not the empty row."""
+    """Refuse a baseline other than the empty row, for wide and sparse rows."""
     if baseline.any():
         raise ValueError(
-            "the baseline of wide and sparse rows is the empty row, but the given one has other "
-            "values than 0; leave it out."
+            "the baseline of wide and sparse rows is the empty row, but the given one has values "
+            "other than 0; leave it out."
         )
 
 
@@ -153,16 +154,16 @@ def _check_groups(groups: np.ndarray, n_columns: int) -> np.ndarray:
     return groups
 
 
-def _sum_groups(moved: Matrix, groups: np.ndarray | None) -> Matrix:
+def _sum_groups(by_column: Matrix, groups: np.ndarray | None) -> Matrix:
     if groups is None:
-        return moved
+        return by_column
     size = (len(groups), int(groups.max()) + 1)
     members = sp.csr_array((np.ones(len(groups)), (np.arange(len(groups)), groups)), shape=size)
-    return moved @ members
+    return by_column @ members
 
 
 def _unit(rows: Matrix) -> Matrix:
-    """Rows of length one; empty ones stay as they are."""
+    """Rows scaled to length one; empty rows stay empty."""
     length = np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel())
     factor = np.divide(1, length, out=np.zeros(len(length)), where=length > 0)
     return sp.diags_array(factor) @ rows if sp.issparse(rows) else rows * factor[:, None]

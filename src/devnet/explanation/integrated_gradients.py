@@ -1,10 +1,10 @@
 """Integrated gradients of a scoring network: what each column adds on the way from a baseline.
 
-Along the straight line from the baseline to a row a ReLU unit has the slope 0 or 1, and over a part
-of the line on average its rise over that of its input. With one hidden layer these mean slopes are
-the integral, in closed form. Of deeper networks the line is cut into parts, each with the mean
-slopes of all layers: exact but for parts in which units of several layers switch, and even there
-the contributions add up to the rise of the output.
+Along the straight line from the baseline to a row, a ReLU unit has slope 0 or 1. Its mean slope
+over a segment is the rise of its output over the rise of its input. With one hidden layer, these
+mean slopes give the integral in closed form. For deeper networks the line is cut into segments,
+each with the mean slopes of all layers. That is exact except in segments where units of several
+layers switch, and even there the contributions add up to the rise of the output.
 
 M. Sundararajan, A. Taly, Q. Yan. Axiomatic attribution for deep networks. ICML 2017.
 """
@@ -14,8 +14,8 @@ import scipy.sparse as sp
 
 from devnet.engine.scoring_network import ScoringNetwork
 
-N_PARTS = 24  # of the line, for networks of two and more hidden layers
-BLOCK_VALUES = 1 << 21  # of a layer that are held at a time
+N_SEGMENTS = 24  # of the line, for networks with two or more hidden layers
+BLOCK_VALUES = 1 << 21  # of a layer, held in memory at a time
 
 
 def integrated_gradients(
@@ -30,12 +30,12 @@ def integrated_gradients(
     ----------
     network : ScoringNetwork
         On the CPU.
-    rows : array, or CSR where the network has a sparse first kernel, of shape (b, d)
+    rows : array, or CSR if the network has a sparse first kernel, of shape (b, d)
     baseline : array of shape (d,), or None
-        Where the line begins; the empty row with a sparse first kernel.
+        Where the line begins; None is the empty row, the only choice with a sparse first kernel.
     output_weight : array of shape (m, k)
     """
-    widest = max(network.sizes[1:]) * (_n_parts(network) + 1)
+    widest = max(network.sizes[1:]) * (_n_segments(network) + 1)
     height = max(1, BLOCK_VALUES // widest)
     spans = [slice(start, start + height) for start in range(0, rows.shape[0], height)]
     if sp.issparse(rows):
@@ -52,9 +52,9 @@ def mean_slope(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     return slope
 
 
-def _n_parts(network: ScoringNetwork) -> int:
+def _n_segments(network: ScoringNetwork) -> int:
     n_relu = sum(network.is_relu(layer) for layer in range(len(network.sizes) - 1))
-    return 1 if n_relu <= 1 else N_PARTS
+    return 1 if n_relu <= 1 else N_SEGMENTS
 
 
 def _block(
@@ -71,28 +71,28 @@ def _block(
         kernel = kernel.astype(np.float64)
         ends = start @ kernel + bias, rows @ kernel + bias
         gradient += _mean_gradient(network, member, *ends, output_weight) @ kernel.T
-    moved: np.ndarray = (rows - start) * gradient
-    return moved
+    contributions: np.ndarray = (rows - start) * gradient
+    return contributions
 
 
 def _sparse_block(
     network: ScoringNetwork, rows: sp.csr_array, output_weight: np.ndarray
 ) -> sp.csr_array:
-    """The same from the empty row on; a column outside of the kernel adds nothing."""
+    """The same from the empty row; a column outside the kernel adds nothing."""
     first = network.first_kernel
     if first is None or not len(first.columns):
         return rows * 0.0
     (products, _), bias = first.forward([rows], like=np.empty(0)), network.layers[0][1]
-    place = np.minimum(np.searchsorted(first.columns, rows.indices), len(first.columns) - 1)
-    is_known = first.columns[place] == rows.indices
+    position = np.minimum(np.searchsorted(first.columns, rows.indices), len(first.columns) - 1)
+    is_known = first.columns[position] == rows.indices
     row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    moved = np.zeros(len(rows.indices))
+    slope = np.zeros(len(rows.indices))
     for member, kernel in enumerate(first.kernel):
         ends = bias[member].astype(np.float64), products[member] + bias[member]
         gradient = _mean_gradient(network, member, *ends, output_weight)  # (b, h)
-        for unit in range(kernel.shape[1]):  # fewer numbers at a time than by value
-            moved += gradient[row, unit] * kernel[place, unit]
-    return sp.csr_array((moved * rows.data * is_known, rows.indices, rows.indptr), rows.shape)
+        for unit in range(kernel.shape[1]):  # unit by unit, which bounds memory
+            slope += gradient[row, unit] * kernel[position, unit]
+    return sp.csr_array((slope * rows.data * is_known, rows.indices, rows.indptr), rows.shape)
 
 
 def _mean_gradient(
@@ -102,9 +102,9 @@ def _mean_gradient(
     end: np.ndarray,
     output_weight: np.ndarray,
 ) -> np.ndarray:
-    """By the first layer's units, whose inputs go from start (1, h) to end (b, h): (b, h)."""
-    at = np.linspace(0, 1, _n_parts(network) + 1)[:, None, None]
-    inputs = start + at * (end - start)  # (p + 1, b, h)
+    """Mean gradient (b, h) by the first layer's sums, which go from start (1, h) to end (b, h)."""
+    at = np.linspace(0, 1, _n_segments(network) + 1)[:, None, None]
+    inputs = start + at * (end - start)  # (n_segments + 1, b, h)
     slopes = []
     for layer, (kernels, biases) in enumerate(network.layers):
         if layer:

@@ -1,10 +1,10 @@
-"""What each column adds to any score: sampled Shapley values, by walks from a baseline to a row.
+"""What each column adds to any score: Shapley values sampled by walks from a baseline to a row.
 
-A walk starts at the baseline and gives one group of columns after the other the row's values, in a
-random order. Each step's change of the score is credited to its group, so the credits of a walk
-add up to the score of the row minus that of the baseline, and so does their mean over walks. Every
-order is walked in reverse too, which evens out who comes first. All rows take the same orders, so
-a row's credits do not depend on the others.
+A walk starts at the baseline and sets one group of columns after another to the row's values, in
+random order. The change of the score at each step is credited to its group, so the credits of a
+walk add up to the score of the row minus that of the baseline, and so does their mean over walks.
+Every order is also walked in reverse, which balances early and late groups. All rows share the same
+orders, so a row's credits do not depend on other rows.
 
 E. Strumbelj, I. Kononenko. Explaining prediction models and individual predictions with feature
 contributions. Knowledge and Information Systems 41, 2014.
@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from devnet.core.seeds import as_generator
 
 N_ORDERS = 4  # each walked in both directions
-BLOCK_VALUES = 1 << 22  # of rows on their way that are scored together
+BLOCK_VALUES = 1 << 22  # of rows along the walks, scored together
 
 Score = Callable[[Any], np.ndarray]
 
@@ -36,25 +36,25 @@ def dense_walks(
     """Mean credits (b, n_groups) for rows (b, d), given the group of each column (d,)."""
     members = sp.csr_array((np.ones(len(groups)), (np.arange(len(groups)), groups)))
     members.resize((len(groups), n_groups))
-    differs = ((rows != baseline) @ members) > 0  # (b, n_groups): which steps there are
+    differs = ((rows != baseline) @ members) > 0  # (b, n_groups): steps that change the row
     first_score = score(baseline[None])[0]
     credit = np.zeros((len(rows), n_groups))
     for order in _orders(n_groups, random_state):
         step_of_column = np.argsort(order)[groups]
         row, step = np.nonzero(differs[:, order])
 
-        def on_the_way(
-            place: slice,
+        def rows_of_steps(
+            steps: slice,
             row: np.ndarray = row,
             step: np.ndarray = step,
             step_of_column: np.ndarray = step_of_column,
         ) -> np.ndarray:
-            is_taken = step_of_column <= step[place, None]
-            return np.where(is_taken, rows[row[place]], baseline)
+            is_taken = step_of_column <= step[steps, None]
+            return np.where(is_taken, rows[row[steps]], baseline)
 
         height = max(1, BLOCK_VALUES // len(groups))
         edges = np.append(np.arange(0, len(row), height), len(row))
-        scores = _score_blocks(score, on_the_way, edges)
+        scores = _score_blocks(score, rows_of_steps, edges)
         credit[row, order[step]] += _rises(scores, row, first_score)
     return credit / (2 * N_ORDERS)
 
@@ -69,23 +69,23 @@ def sparse_walks(
     first_score = score(sp.csr_array((1, rows.shape[1]), dtype=rows.dtype))[0]
     credit = sp.csr_array((rows.shape[0], n_groups))
     for order in _orders(n_groups, random_state):
-        sorting = np.lexsort((np.argsort(order)[group], row))  # values in the order of their steps
+        sorting = np.lexsort((np.argsort(order)[group], row))  # values in step order
         values, columns, group_of = rows.data[sorting], rows.indices[sorting], group[sorting]
-        is_last = np.ones(len(row), dtype=bool)  # value of a step
+        is_last = np.ones(len(row), dtype=bool)  # value of its step
         is_last[:-1] = (np.diff(group_of) != 0) | (np.diff(row) != 0)
         last = np.flatnonzero(is_last)
         start = rows.indptr[row[last]]
-        length = last + 1 - start  # values that a row on its way has
+        length = last + 1 - start  # values of the row after each step
 
-        def on_the_way(
-            place: slice,
+        def rows_of_steps(
+            steps: slice,
             values: np.ndarray = values,
             columns: np.ndarray = columns,
             start: np.ndarray = start,
             length: np.ndarray = length,
         ) -> sp.csr_array:
-            ends = np.append(0, np.cumsum(length[place]))
-            chosen = np.arange(ends[-1]) + np.repeat(start[place] - ends[:-1], length[place])
+            ends = np.append(0, np.cumsum(length[steps]))
+            chosen = np.arange(ends[-1]) + np.repeat(start[steps] - ends[:-1], length[steps])
             parts = (values[chosen], columns[chosen], ends)
             made = sp.csr_array(parts, shape=(len(ends) - 1, rows.shape[1]))
             made.sort_indices()
@@ -93,7 +93,7 @@ def sparse_walks(
 
         block = np.cumsum(length) // BLOCK_VALUES
         edges = np.r_[0, np.flatnonzero(np.diff(block)) + 1, len(last)]
-        scores = _score_blocks(score, on_the_way, edges)
+        scores = _score_blocks(score, rows_of_steps, edges)
         rises = _rises(scores, row[last], first_score)
         credit += sp.csr_array((rises, (row[last], group_of[last])), shape=credit.shape)
     return credit / (2 * N_ORDERS)
@@ -108,15 +108,15 @@ def _orders(n_groups: int, random_state: Any) -> Iterator[np.ndarray]:
 
 
 def _score_blocks(
-    score: Score, on_the_way: Callable[[slice], Any], edges: np.ndarray
+    score: Score, rows_of_steps: Callable[[slice], Any], edges: np.ndarray
 ) -> np.ndarray:
-    """Scores of rows on their way, made block by block."""
-    places = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if a < b]
-    return np.concatenate([np.empty(0), *(score(on_the_way(place)) for place in places)])
+    """Scores of the rows of all steps, made block by block."""
+    blocks = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if a < b]
+    return np.concatenate([np.empty(0), *(score(rows_of_steps(block)) for block in blocks)])
 
 
 def _rises(scores: np.ndarray, row: np.ndarray, first_score: float) -> np.ndarray:
-    """By how much each score exceeds that of the step before, or of the baseline."""
+    """How much each score exceeds that of the step before, or of the baseline."""
     before = np.append(first_score, scores[:-1])
     before[1:][np.diff(row) != 0] = first_score
     rises: np.ndarray = scores - before[: len(scores)]

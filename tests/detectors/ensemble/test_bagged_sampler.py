@@ -9,7 +9,7 @@ from devnet.detectors.ensemble.pool import Pool
 
 
 def make(seed, n=300, k=9, d=3, n_members=3, bag=60, n_steps=40, counts=None, members=slice(None)):
-    """A sampler of rows whose values tell which row they are from."""
+    """A sampler of rows whose values identify them."""
     rows = np.repeat(np.arange(n + k, dtype=np.float32)[:, None], d, axis=1)
     anomalies, unlabelled = rows[:k], rows[k:]
     pool = Pool(unlabelled, np.ones(n), anomalies, np.ones(k), np.arange(k), np.full(k, -1))

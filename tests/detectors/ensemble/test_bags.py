@@ -1,4 +1,4 @@
-"""Bags: who sees which row, by what law, and what is made of those who did not."""
+"""Bags: which member sees which row, how rows are drawn, and out-of-bag means."""
 
 import numpy as np
 import pytest
@@ -118,7 +118,7 @@ def test_a_fifth_of_the_values_is_swapped_and_donors_count_by_number(seed):
     assert (rows == 0).mean() == pytest.approx(1 - SWAPPED_SHARE, abs=0.01)
     assert (rows == 1).sum() / (rows == 2).sum() == pytest.approx(3, rel=0.1)
     assert not (rows == 3).any()
-    np.testing.assert_array_equal(anomalies[:, 0], range(4))  # the caller's rows stay
+    np.testing.assert_array_equal(anomalies[:, 0], range(4))  # the caller's rows are unchanged
 
 
 # Out of bag
@@ -155,8 +155,8 @@ def test_earlier_rows_stay_in_their_bags_when_labels_are_added(seed):
 
 def test_a_row_that_was_seen_as_unlabelled_is_not_out_of_bag(seed):
     bags = draw_bags(9, make_pool(), spawn(seed, 300))
-    labelled, places = np.array([50, 60]), np.array([5, -1])
-    more = extend_bags(bags, labelled, places, spawn(seed + 1, 300))
+    labelled, positions = np.array([50, 60]), np.array([5, -1])
+    more = extend_bags(bags, labelled, positions, spawn(seed + 1, 300))
     saw_it = (bags.unlabelled == 5).any(axis=1)
     assert saw_it.any()
     assert (more.anomalies[saw_it, 0] > 0).all()

@@ -1,4 +1,4 @@
-"""Tests of columns against a plain loop; scores without a row against a second fit without it."""
+"""Column tests against a plain loop; leave-one-out scores against a second fit."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def make_halves(seed, k=7, n=50, c=40):
 
 
 def plain(labelled, unlabelled, keep, typical=None):
-    """Both statistics of each column by the book."""
+    """Both statistics of each column, by definition."""
     mean = np.average(unlabelled, axis=0, weights=keep)
     null = np.average((unlabelled - mean) ** 2, axis=0, weights=keep)
     typical = null.mean() if typical is None else typical
@@ -102,5 +102,7 @@ def test_columns_that_only_one_other_row_has_are_left_out_without_the_row():
     tests, typical = compared(labelled, unlabelled, keep), typical_spread(unlabelled, keep)
     found = tests.scores_without(labelled=False)
     without = plain(labelled, unlabelled[1:], keep[1:], typical)
-    np.testing.assert_allclose(found[0], without[0])  # of length one again, the first column alone
+    np.testing.assert_allclose(
+        found[0], without[0]
+    )  # scaled to length one again, with the first column only
     assert found[2].tolist() == [0, 0]  # no column is left

@@ -21,16 +21,16 @@ def make_votes(seed, n=400, k=12, n_learners=2):
     shifts = generator.uniform(0.5, 3, size=n_learners)
     votes = [
         OutOfBag(
-            7 + (10**place) * generator.normal(size=n),
-            7 + (10**place) * generator.normal(shift, size=k),
+            7 + (10**exponent) * generator.normal(size=n),
+            7 + (10**exponent) * generator.normal(shift, size=k),
         )
-        for place, shift in enumerate(shifts)
+        for exponent, shift in enumerate(shifts)
     ]
     return votes, generator.random(n) * (generator.random(n) < 0.8)
 
 
 def area(vote, weight):
-    """The area under the ROC curve by scikit-learn."""
+    """scikit-learn's area under the ROC curve."""
     labelled, unlabelled = vote.labelled, vote.unlabelled
     return roc_auc_score(
         np.repeat([1, 0], [len(labelled), len(unlabelled)]),

@@ -18,7 +18,7 @@ from support.competitor_checks import (
     check_scores_do_not_depend_on_the_batch,
     check_seeds,
 )
-from support.ensemble_checks import check_same, check_whole, everything, fitted, quick
+from support.ensemble_checks import check_complete, check_same, everything, fitted, quick
 from support.tasks import make_task
 
 import devnet
@@ -51,8 +51,8 @@ def test_very_few_labels_are_learned_from(n_labelled, seed, caplog):
         model = quick(n_networks=4, n_trees=20).fit(rows, y)
     assert roc_auc_score(truth, model.anomaly_score(rows)) > 0.8
     assert tuple(model.hidden_anomaly_share_) == (0, 0, 1)
-    assert "screening of hidden anomalies is off" in caplog.text
-    check_whole(model, rows)
+    assert "screening for hidden anomalies is off" in caplog.text
+    check_complete(model, rows)
 
 
 @pytest.mark.parametrize("n_unlabelled", [1, 2, 3, 10, 49])
@@ -60,14 +60,14 @@ def test_very_few_labels_are_learned_from(n_labelled, seed, caplog):
 def test_very_few_unlabelled_rows_are_no_error(n_unlabelled, n_labelled, seed):
     rows, _, _ = make_task(seed, n=n_labelled + n_unlabelled, n_labelled=n_labelled, shift=6)
     y = (np.arange(len(rows)) < n_labelled).astype(int)
-    check_whole(quick().fit(rows, y), rows)
+    check_complete(quick().fit(rows, y), rows)
 
 
 def test_more_labels_than_unlabelled_rows_are_no_error(seed):
     rows, _, truth = make_task(seed, n=600, n_labelled=180, shift=2)
     model = quick().fit(rows, truth)
     assert roc_auc_score(truth, model.anomaly_score(rows)) > 0.9
-    check_whole(model, rows)
+    check_complete(model, rows)
 
 
 # What a score means
@@ -226,7 +226,7 @@ def column_of(seed, kind):
 def test_odd_columns_are_no_error_and_survive_saving(kind, seed, tmp_path):
     rows, y = column_of(seed, kind)
     model = quick().fit(rows, y)
-    check_whole(model, rows)
+    check_complete(model, rows)
     model.save(tmp_path / "m.devnet")
     check_same(model, devnet.load(tmp_path / "m.devnet"), rows)
 
@@ -236,7 +236,7 @@ def test_a_value_unseen_in_a_constant_column_is_no_error(seed):
     model = quick().fit(rows, y)
     moved = rows.copy()
     moved[:, 5] = np.linspace(-1e38, 1e38, 400)
-    check_whole(model, moved)
+    check_complete(model, moved)
 
 
 def test_a_binary_table_is_learned(seed):
@@ -244,7 +244,7 @@ def test_a_binary_table_is_learned(seed):
     rows = rows > 0
     model = quick(n_networks=4, n_trees=20).fit(rows, y)
     assert roc_auc_score(truth, model.anomaly_score(rows)) > 0.8
-    check_whole(model, rows)
+    check_complete(model, rows)
 
 
 def test_duplicated_rows_are_no_error(seed):
@@ -252,7 +252,7 @@ def test_duplicated_rows_are_no_error(seed):
     rows = np.repeat(rows, 30, axis=0)
     y = (np.arange(len(rows)) < 60).astype(int)
     model = quick().fit(rows, y)
-    check_whole(model, rows)
+    check_complete(model, rows)
     assert roc_auc_score(y, model.anomaly_score(rows)) > 0.9
 
 
@@ -267,7 +267,7 @@ def test_one_column_is_enough(seed):
     rows, y, truth = make_task(seed, shift=4)
     model = quick().fit(rows[:, :1], y)
     assert roc_auc_score(truth, model.anomaly_score(rows[:, :1])) > 0.9
-    check_whole(model, rows[:, :1])
+    check_complete(model, rows[:, :1])
 
 
 def test_many_dense_columns_are_no_error(seed, tmp_path):
@@ -299,7 +299,7 @@ def test_tiny_weights_are_no_error(seed):
     for weight in (1e-300, 1e-40):
         weights = np.ones(len(y))
         weights[::2] = weight
-        check_whole(quick().fit(rows, y, sample_weight=weights), rows)
+        check_complete(quick().fit(rows, y, sample_weight=weights), rows)
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was():

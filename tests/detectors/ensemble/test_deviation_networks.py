@@ -1,4 +1,4 @@
-"""Bagged networks: sums without rounding, contributions that add up, and training by bags."""
+"""Bagged networks: sums without rounding, contributions that add up, and training on bags."""
 
 from fractions import Fraction
 
@@ -29,7 +29,7 @@ def make_pool(seed, n=400, k=12, d=6):
 
 
 def untrained(seed, n_networks, d, n=300, scale=1.0):
-    """Networks with random weights, biases too, and the rows they encode."""
+    """Networks with random weights and biases, and the rows they encode."""
     pool = make_pool(seed, n=n, d=d)
     generators = np.random.default_rng(seed).spawn(n_networks)
     network = ScoringNetwork.initialise((d, HIDDEN, 1), generators)
@@ -128,7 +128,7 @@ def test_contributions_are_integrated_gradients(seed):
     start, rows = encoded[-1].astype(np.float64), encoded[:-1].astype(np.float64)
     kernel, bias = (part.astype(np.float64) for part in (networks._kernel, networks._bias))
     last = networks.network.layers[1][0].ravel().astype(np.float64) / 3
-    way = (np.arange(20_000) + 0.5) / 20_000  # middle points of many short steps
+    way = (np.arange(20_000) + 0.5) / 20_000  # midpoints of many short steps
     for row, found in zip(rows, networks.contributions(pool.rows[:20], baseline), strict=True):
         points = start + way[:, None] * (row - start)
         is_on = points @ kernel + bias > 0

@@ -1,4 +1,4 @@
-"""Ensembles in model files, whole and edited."""
+"""Ensembles in model files, intact and edited."""
 
 import json
 import pickle

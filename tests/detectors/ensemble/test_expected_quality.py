@@ -12,7 +12,7 @@ from devnet.detectors.ensemble.learners import OutOfBag
 
 
 def simulate(seed, share=0.05, n=4000, k=40, shift=2.5):
-    """Unlabelled rows of which a share are anomalies, labelled anomalies, and the truth."""
+    """Scores of unlabelled rows with a share of anomalies, of labelled anomalies, and the truth."""
     generator = np.random.default_rng(seed)
     is_anomaly = generator.random(n) < share
     unlabelled = generator.normal(size=n) + shift * is_anomaly

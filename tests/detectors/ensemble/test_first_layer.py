@@ -6,7 +6,7 @@ from devnet.detectors.ensemble.rank_normal import RankNormal
 
 
 def make_layer(seed, n_indicators, n_others, dtype=np.float64):
-    """Rows with columns of categories among others, and a layer with a kernel on a grid."""
+    """Rows with indicators among other columns, and a layer with a kernel on a grid."""
     generator = np.random.default_rng(seed)
     ones = generator.random((500, n_indicators)) < 0.05
     rows = np.hstack([ones, generator.lognormal(size=(500, n_others))]).astype(np.float32)

@@ -19,7 +19,7 @@ from devnet.detectors.ensemble.pool import Pool
 
 
 def simulated(seed, share, *, n=4000, k=30, shift=4.0):
-    """Scores of a mixture of which a share are hidden anomalies, and which rows these are."""
+    """Scores of a mixture with a share of hidden anomalies, and which rows these are."""
     generator = np.random.default_rng(seed)
     is_hidden = generator.random(n) < share
     scores = OutOfBag(generator.normal(size=n) + shift * is_hidden, generator.normal(shift, size=k))
@@ -129,4 +129,4 @@ def test_too_few_labels_turn_screening_off_and_the_log_says_so(k, seed, caplog):
         share, posterior = screen(pool, look)
     assert share == HiddenShare(0.0, 0.0, 1.0)
     assert not posterior.any()
-    assert f"here are {k}" in caplog.text
+    assert f"there are {k}" in caplog.text

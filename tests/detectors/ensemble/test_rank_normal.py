@@ -51,7 +51,7 @@ def learned(column):
 
 
 def between(column):
-    """Values of a column, between them and beyond them."""
+    """Values of a column, and values between and beyond them."""
     ordered = np.unique(column)
     middle = ordered[:-1] / 2 + ordered[1:] / 2
     ends = np.array([-3.4e38, 3.4e38, 0, 1e-45, -1e-45])
@@ -105,7 +105,7 @@ def test_a_constant_column_sends_any_other_value_to_an_extreme(value):
     value = np.float32(value)
     beside = [np.nextafter(value, np.float32(end)) for end in (-np.inf, np.inf)]
     below, above = (beside[0], -2 * LARGEST), (beside[1], 2 * LARGEST)
-    if abs(value) >= LARGEST:  # whatever is beyond is the same
+    if abs(value) >= LARGEST:  # all values beyond are alike
         below, above = ([-LARGEST / 2], []) if value > 0 else ([], [LARGEST / 2])
     for values, expected in ((below, -HIGHEST), ([value], 0), (above, HIGHEST)):
         for one in values:

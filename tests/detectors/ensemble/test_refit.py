@@ -1,8 +1,8 @@
-"""Further labels for an ensemble that is trained already."""
+"""Further labels for a trained ensemble."""
 
 import numpy as np
 import pytest
-from support.ensemble_checks import check_same, check_whole, fitted, quick
+from support.ensemble_checks import check_complete, check_same, fitted, quick
 from support.tasks import make_task
 
 
@@ -20,7 +20,7 @@ def test_new_labels_raise_the_scores_of_their_rows(seed):
     assert np.median(after[other[10:]]) > np.median(before[other[10:]])
     assert len(model.out_of_bag_.labelled) == 30
     np.testing.assert_array_equal(model.pool_weight_[np.isin(model.pool_, other[:10])], 0)
-    check_whole(model, rows)
+    check_complete(model, rows)
 
 
 def test_retracted_labels_lower_the_scores_of_their_rows(seed):
@@ -52,10 +52,10 @@ def test_labels_of_the_whole_pool_are_refused(kind):
     model = quick().fit(rows, y, sample_weight=weight)
     all_but_one = np.ones(len(y))
     all_but_one[-1] = 0
-    with pytest.raises(ValueError, match="are labelled now or have weight zero; fit anew"):
+    with pytest.raises(ValueError, match="are labelled now or have weight zero; call fit"):
         model.refit(rows, all_but_one)
     all_but_one[-2] = 0
-    check_whole(model.refit(rows, all_but_one), rows)
+    check_complete(model.refit(rows, all_but_one), rows)
 
 
 def test_an_unfitted_model_cannot_go_on():

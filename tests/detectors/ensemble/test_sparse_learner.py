@@ -13,7 +13,7 @@ D = 20_000
 
 
 def make_wide(seed, n=800, n_anomalies=60, sign=1.0):
-    """Rows of 40 of the columns; anomalies prefer some columns that others have rarely."""
+    """Rows with 40 of the columns; anomalies prefer some columns that are rare in other rows."""
     generator = np.random.default_rng(seed)
     popular = generator.zipf(1.3, size=(n, 40)) % 2000
     popular[:n_anomalies, :4] = generator.integers(2000, 2010, size=(n_anomalies, 4))
@@ -52,7 +52,7 @@ def test_very_few_labels_suffice_to_learn(seed, n_labelled):
     scores = learner.scores(rows)
     assert (scores[:n_labelled] > np.quantile(scores, 0.99)).all()
     assert np.isfinite(np.concatenate(out_of_bag)).all()
-    if n_labelled == 1:  # nothing is left without it
+    if n_labelled == 1:  # nothing is left to learn from
         np.testing.assert_allclose(out_of_bag.labelled, scores[:1], rtol=1e-6)
 
 
@@ -61,7 +61,7 @@ def test_scores_without_a_row_are_lower_for_anomalies_and_judge_new_ones_fairly(
     learner, out_of_bag = learn_sparse(make_pool(rows, 20))
     scores = learner.scores(rows)
     assert (out_of_bag.labelled < scores[:20]).all()
-    new = scores[20:60]  # anomalies that nobody labelled
+    new = scores[20:60]  # unlabelled anomalies
     assert abs(np.median(out_of_bag.labelled) - np.median(new)) < new.std()
 
 

@@ -1,4 +1,4 @@
-"""Rows of length one in the columns' own units, each by itself."""
+"""Rows scaled to length one, in units of their columns, each independently."""
 
 import numpy as np
 import pytest
@@ -48,8 +48,8 @@ def test_stored_zeros_duplicates_and_unknown_columns_change_nothing():
     train = sp.csr_array(np.array([[1, 2, 0, 0], [1, 2, 0, 3]], dtype=np.float32))
     units = UnitRows.learn(train)
     np.testing.assert_array_equal(units.columns, [0, 1])  # the last one occurs in one row only
-    place = (np.array([1, 0, 3, 1, 2]), np.array([0, 5]))
-    odd = sp.csr_array((np.array([1, 1, 9, 1, 0], np.float32), *place), shape=(1, 4))
+    layout = (np.array([1, 0, 3, 1, 2]), np.array([0, 5]))
+    odd = sp.csr_array((np.array([1, 1, 9, 1, 0], np.float32), *layout), shape=(1, 4))
     before = odd.data.copy(), odd.indices.copy(), odd.indptr.copy()
     np.testing.assert_array_equal(units.apply(odd).toarray(), units.apply(train[[0]]).toarray())
     for old, new in zip(before, (odd.data, odd.indices, odd.indptr), strict=True):

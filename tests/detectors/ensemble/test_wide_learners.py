@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import roc_auc_score
-from support.ensemble_checks import check_whole, fitted, quick
+from support.ensemble_checks import check_complete, fitted, quick
 
 
 def columns_of_their_own(seed, n=600, d=100_000, n_anomalies=60, sign=1.0):
-    """Rows of 30 columns of very many; anomalies have some that others rarely have."""
+    """Rows with 30 of very many columns; anomalies have some that are rare in other rows."""
     generator = np.random.default_rng(seed)
     columns = generator.zipf(1.3, size=(n, 30)) % 3000
     columns[:n_anomalies, :5] = generator.integers(d - 10, d, size=(n_anomalies, 5))
@@ -27,7 +27,7 @@ def test_wide_rows_are_learned(n_labelled, least, sign, seed):
     model = quick().fit(rows, y)
     test, test_truth = columns_of_their_own(seed + 100, sign=sign)
     assert roc_auc_score(test_truth, model.anomaly_score(test)) > least
-    check_whole(model, rows)
+    check_complete(model, rows)
 
 
 def test_contributions_of_wide_rows_are_sparse_and_unknown_columns_have_none(seed):
@@ -56,7 +56,7 @@ def test_wide_rows_may_also_come_dense_or_in_other_formats(seed):
 
 
 def test_p_values_of_wide_rows_hold_where_most_columns_are_rare():
-    """Scores without a row must be those of a new row, whose rare columns nobody knows."""
+    """Leave-one-out scores must be those of a new row, whose rare columns are unknown."""
     shares = []
     for seed in range(8):
         generator = np.random.default_rng(seed)

@@ -1,1 +1,1 @@
-"""The deviation ensemble, one part a file."""
+"""The deviation ensemble: one part per file."""

@@ -1,4 +1,4 @@
-"""Balanced batches of an ensemble: each member draws from a bag of its own."""
+"""Balanced batches of an ensemble: each member draws from its own bag."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,10 +7,10 @@ import numpy as np
 from devnet.detectors.ensemble.bags import Bags, swap_values
 from devnet.engine.sampler import Batch
 
-HALF = 256  # unlabelled rows of a step
-MAX_ANOMALIES = 128  # of a step
-MAX_VARIANTS = 32  # times that the anomalies are swapped anew
-VARIANT_VALUES = 1 << 19  # of a member, in all variants
+HALF = 256  # unlabelled rows per step
+MAX_ANOMALIES = 128  # per step
+MAX_VARIANTS = 32  # versions of the anomalies, each with other values swapped
+VARIANT_VALUES = 1 << 19  # of a member, in all variants together
 
 
 class BaggedSampler:
@@ -20,13 +20,13 @@ class BaggedSampler:
     ----------
     unlabelled, anomalies : float32 arrays of shape (n, d) and (K, d)
     bags : Bags
-        Of the members. Places of unlabelled rows that no longer count are left out by `counts`.
+        Of the members.
     counts : bool array of shape (n,)
-        Which unlabelled rows may be drawn.
+        Which unlabelled rows may be drawn; others are left out of the bags.
     n_steps : int
-        Steps that will be drawn.
+        Number of batches.
     generators : sequence of numpy Generators
-        One a member; a member draws the same numbers whatever the others are.
+        One per member; a member draws the same numbers whatever the others are.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class BaggedSampler:
         for step in range(n_steps):
             rows[:, :a] = self._variants[:, step % n_variants]
             for member, drawn in enumerate(self._drawn[:, step]):
-                # Of a valid place mode="clip" changes nothing, but it spares a copy.
+                # All indices are valid, so mode="clip" changes nothing, but it saves a copy.
                 self._unlabelled.take(drawn, axis=0, out=rows[member, a:], mode="clip")
             yield Batch(step, rows, self._is_anomaly, self._weight)
 
@@ -75,10 +75,10 @@ class BaggedSampler:
 def _swap_variants(
     anomalies: np.ndarray, count: np.ndarray, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Anomalies of a bootstrap with their values swapped, several times, and their weights.
+    """Variants (v, a, d) of a bootstrap's anomalies with values swapped, and weights (a,).
 
-    All K anomalies stand in each variant, those that were not drawn with weight zero, or a draw
-    of them where there are very many: (v, a, d) and (a,), which sums to 1.
+    Each variant holds all K anomalies, those outside the bootstrap with weight zero; if K is
+    large, it holds a draw from the bootstrap. Weights sum to 1.
     """
     n_anomalies, d = anomalies.shape
     size = min(n_anomalies, MAX_ANOMALIES)

@@ -1,19 +1,18 @@
 """Each column as a test: by how many standard errors labelled anomalies deviate in it.
 
-Two tests differ in what they take as the spread. The null test asks how far the mean of labelled
-anomalies is from that of unlabelled rows in the spread of unlabelled rows, as if anomalies spread
-like them: it trusts a rare column that a few anomalies have. Welch's test adds the spread of the
-anomalies themselves: it trusts a column that most anomalies agree in. Which of them is better
-depends on the data: texts want the first, addresses of pages the second.
+Two tests differ in their measure of spread. The null test divides the difference between the means
+of labelled anomalies and unlabelled rows by the spread of unlabelled rows, as if anomalies spread
+alike: it trusts a rare column that a few anomalies have. Welch's test adds the spread of the
+anomalies: it trusts a column in which most anomalies agree. Which is better depends on the data:
+the first for texts, the second for web addresses.
 
-Both add a typical spread to the denominator, else columns that hardly vary would decide alone. (V.
+Both add a typical spread to the denominator; otherwise columns that hardly vary would dominate. (V.
 Tusher, R. Tibshirani, G. Chu. Significance analysis of microarrays applied to the ionizing
 radiation response. PNAS 2001.)
 
-What a row's score would be, had the row not been there, needs no second pass: the tests of its
-columns are taken again without it, columns that would not be known then are left out, and the row
-is brought to its length again. The columns' units and the typical spread, which are of all rows,
-stay.
+Leave-one-out scores need no second pass: the tests of a row's columns are recomputed without the
+row, columns that would then be unknown are dropped, and the row is scaled back to its length. The
+units of columns and the typical spread are those of all rows.
 """
 
 from typing import NamedTuple, Self
@@ -25,8 +24,8 @@ from devnet.detectors.ensemble.unit_rows import ENOUGH_ROWS
 
 N_TESTS = 2
 NULL_TEST = 0  # Welch's is 1
-LEAST_VARIANCE = 1e-60  # less, typically, is none: what is divided by its root fits float32
-TILE_ROWS = 1024  # rows whose scores are taken without them together
+LEAST_VARIANCE = 1e-60  # less counts as none; a quotient by its root still fits float32
+TILE_ROWS = 1024  # rows whose leave-one-out scores are computed together
 
 
 class Moments(NamedTuple):
@@ -34,7 +33,7 @@ class Moments(NamedTuple):
 
     weight: np.ndarray  # sum of weights, () or (c,)
     total: np.ndarray  # (c,) weighted sum of values
-    squares: np.ndarray  # (c,) and of their squares
+    squares: np.ndarray  # (c,) weighted sum of squared values
 
     @classmethod
     def of(cls, rows: sp.csr_array, weight: np.ndarray) -> Self:
@@ -43,11 +42,11 @@ class Moments(NamedTuple):
         return cls(weight.sum(), rows.T @ weight, squared.T @ weight)
 
     def at(self, columns: np.ndarray) -> "Moments":
-        """Those of some columns."""
+        """The moments of some columns."""
         return Moments(self.weight, self.total.take(columns), self.squares.take(columns))
 
     def without(self, values: np.ndarray, weight: np.ndarray) -> "Moments":
-        """Those that remain when each column loses one value, (c,) as is its weight."""
+        """The moments after removing one value, (c,) with its weight (c,), from each column."""
         total = self.total - weight * values
         return Moments(self.weight - weight, total, self.squares - weight * values**2)
 
@@ -71,7 +70,7 @@ class ColumnTests:
     labelled, unlabelled : CSR rows (K, c) and (n, c)
         At least one of each.
     labelled_weight, unlabelled_weight : arrays of shape (K,) and (n,)
-        How much each row counts.
+        Weights of these rows.
     """
 
     def __init__(
@@ -81,15 +80,17 @@ class ColumnTests:
         unlabelled: sp.csr_array,
         unlabelled_weight: np.ndarray,
     ) -> None:
-        self._rows = {True: labelled, False: unlabelled}  # by whether they are labelled
+        self._rows = {True: labelled, False: unlabelled}  # by: is labelled
         self._weight = {True: labelled_weight, False: unlabelled_weight}
         self._moments = {
             is_labelled: Moments.of(rows, self._weight[is_labelled])
             for is_labelled, rows in self._rows.items()
         }
         counts = [np.bincount(r.indices, minlength=r.shape[1]) for r in (labelled, unlabelled)]
-        self._is_shared: np.ndarray = counts[0] + counts[1] > ENOUGH_ROWS  # known without any row
-        # Where no unlabelled row varies, any deviation counts: values are at most one.
+        self._is_shared: np.ndarray = (
+            counts[0] + counts[1] > ENOUGH_ROWS
+        )  # known without any one row
+        # If unlabelled rows do not vary, any deviation counts: values are at most one.
         typical = float(self._moments[False].variance().sum() / max(1, labelled.shape[1]))
         self._typical = typical if typical > LEAST_VARIANCE else 1.0
 
@@ -98,9 +99,9 @@ class ColumnTests:
         return self._compare(self._moments[True], self._moments[False])
 
     def scores_without(self, *, labelled: bool) -> np.ndarray:
-        """Scores (n, N_TESTS) of labelled or unlabelled rows by the tests made without the row.
+        """Leave-one-out scores (n, N_TESTS) of labelled or unlabelled rows.
 
-        Not a number for the only labelled anomaly there is.
+        NaN for an only labelled anomaly.
         """
         rows, weight = self._rows[labelled], self._weight[labelled]
         n_rows = rows.shape[0]
@@ -127,7 +128,7 @@ class ColumnTests:
         return np.stack([np.bincount(row, part, n_rows) for part in products.T], axis=1)
 
     def _compare(self, labelled: Moments, unlabelled: Moments) -> np.ndarray:
-        """Both statistics of each column, up to a factor that all columns share, (c, N_TESTS)."""
+        """Both statistics of each column, up to a factor common to all columns, (c, N_TESTS)."""
         deviation = labelled.mean() - unlabelled.mean()
         null, typical = unlabelled.variance(), self._typical
         spreads = (

@@ -1,4 +1,4 @@
-"""The data-driven reference: how the learners' scores become one deviation."""
+"""The data-driven reference that turns the learners' scores into one deviation."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from devnet.detectors.ensemble.learners import OutOfBag
 from devnet.engine.data_reference import DataReference
 from devnet.engine.reference_scores import UnlabelledScores
 
-ERROR_FLOOR = 0.001  # a rank error that more labels would be needed to tell from none
-PRIOR_LABELLED = 5  # labelled anomalies' worth of belief that all learners are equally good
+ERROR_FLOOR = 0.001  # a rank error that few labels cannot distinguish from zero
+PRIOR_LABELLED = 5  # weight, in labelled anomalies, of the belief that all learners are equal
 
 
 class Combination(NamedTuple):
@@ -30,10 +30,10 @@ class Combination(NamedTuple):
 def combine(votes: Sequence[OutOfBag], weight: np.ndarray) -> Combination:
     """Find the combination with mean 0 and spread 1 over the unlabelled rows, weighted (n,).
 
-    The paper names two ways to a reference: a prior, or the scores of the data themselves. Each
-    learner is trained against the prior. Their out-of-bag scores then are the data's own
-    reference, in which scores of different learners can be added. A learner weighs as much as it
-    is exact: by the inverse of its out-of-bag rank error.
+    The paper names two kinds of reference: a prior, or scores of the data. Each learner is trained
+    against the prior. Their out-of-bag scores then serve as the data-driven reference, on whose
+    scale the scores of different learners can be added. A learner is weighted by the inverse of
+    its out-of-bag rank error.
     """
     mean_and_std = DataReference().after_training
     scores = np.stack([vote.unlabelled for vote in votes])  # (n_learners, n)

@@ -9,42 +9,50 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from devnet.core.arrays import one_blas_thread
+from devnet.core.model_file import (
+    edited,
+    field,
+    is_count,
+    is_finite_number,
+    refuse_unknown,
+    size_of,
+    tensor,
+)
 from devnet.core.parameters import Constraint, number, whole_number
 from devnet.core.rows import WIDE, Rows, in_threads
 from devnet.core.seeds import RANDOM_STATE, as_generator
 from devnet.detectors.base import FewLabelDetector
-from devnet.detectors.ensemble import ensemble_file
 from devnet.detectors.ensemble.combination import Combination, combine
 from devnet.detectors.ensemble.deviation_trees import LARGEST_MARGIN
 from devnet.detectors.ensemble.expected_quality import ExpectedQuality, expect_quality
 from devnet.detectors.ensemble.hidden_anomalies import HiddenShare, screen
 from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
-from devnet.detectors.ensemble.pool import Pool, checksum, choose_rows, find_places
+from devnet.detectors.ensemble.pool import Pool, checksum, choose_rows, find_positions
 from devnet.detectors.ensemble.table_learners import TableLearners
 from devnet.detectors.ensemble.wide_learners import WideLearners
 from devnet.engine.sampler import find_halves
 from devnet.significance.calibration import MIN_LABELLED, Calibration
 from devnet.significance.ranks import ConformalRanks
 
-EXPLAINED_ROWS = 256  # labelled anomalies that the importance of columns is taken over
+EXPLAINED_ROWS = 256  # labelled anomalies that column importance is averaged over
+KINDS: dict[str, type[Learners]] = {kind.__name__: kind for kind in (TableLearners, WideLearners)}
 
 
 class DeviationEnsemble(FewLabelDetector):
-    """Rank rows of a table by deviation networks and deviation trees together.
+    """Rank the rows of a table by deviation networks and deviation trees together.
 
-    The paper's idea, end-to-end scores from balanced batches of few labelled anomalies and many
-    unlabelled rows, goes to two kinds of learners that err differently: networks on rank-normal
+    The paper learns scores end to end from balanced batches of few labelled anomalies and many
+    unlabelled rows. Here two kinds of learners that err differently do so: networks on rank-normal
     columns, trained with the deviation loss, and decision trees whose leaves are worth the margin
-    times their share of anomalies. Every member learns from a bag of its own, so every training
-    row has members that did not see it. From their out-of-bag scores come the reference that
-    makes one deviation of all scores, p-values, the share of hidden anomalies and the quality to
-    expect.
+    times their share of anomalies. Each member learns from its own bag, so some members have not
+    seen a given training row. Their out-of-bag scores provide the reference that turns all scores
+    into one deviation, the p-values, the share of hidden anomalies and the expected quality.
 
-    A score of 0 is a typical unlabelled row and 1 the spread of these rows. The scale is not
-    Gaussian: read significance from `p_value`. Columns need no scaling.
+    A typical unlabelled row scores 0, and 1 is the spread of these rows. The scale is not Gaussian:
+    read significance from `p_value`. Columns need no scaling.
 
-    Sparse rows of 4,096 columns and more have a learner of their own, without networks, trees,
-    margin and draws: every column is tested by itself, and a row adds up its columns' tests.
+    Sparse rows of 4,096 columns or more have their own learner, without networks, trees, margin or
+    random draws: it tests every column separately and adds up the tests of a row's columns.
 
     Parameters
     ----------
@@ -53,14 +61,14 @@ class DeviationEnsemble(FewLabelDetector):
     n_trees : int, default=64
         Deviation trees.
     margin : float, default=5.0
-        Deviation, the paper's a, that labelled anomalies should reach in every member.
+        Deviation that labelled anomalies should reach in every member; the paper's a.
     confidence : float, default=0.95
-        Sets `threshold_`: an unlabelled row stays below with this probability. Of n unlabelled
-        rows nothing beyond n / (n + 1) can be told; the highest of their scores is taken then.
+        Sets `threshold_`: an unlabelled row stays below it with this probability. n unlabelled
+        rows support at most n / (n + 1); beyond that, the threshold is their highest score.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
     random_state : int, numpy RandomState or Generator, optional
-        Seed of all draws. Results do not depend on the number of processor cores.
+        Seed of all random draws. Results do not depend on the number of processor cores.
 
     Attributes
     ----------
@@ -69,22 +77,22 @@ class DeviationEnsemble(FewLabelDetector):
     threshold_ : float
         Anomaly score above which `predict` sees an anomaly.
     hidden_anomaly_share_ : HiddenShare
-        Share of anomalies hidden among the unlabelled rows: value, low and high. It is too high
-        where other rows look like anomalies. With fewer than five labelled anomalies nothing is
-        known about it: 0, 0 and 1.
+        Share of anomalies hidden among the unlabelled rows: value, low and high. It is an
+        overestimate where other rows look like anomalies. With fewer than five labelled anomalies
+        nothing is known about it: 0, 0 and 1.
     column_importance_ : array of shape (n_columns,)
         Mean absolute contribution of each column to the scores of labelled anomalies; sums to 1.
     out_of_bag_ : OutOfBag
         Scores of the pool's unlabelled rows and of the labelled anomalies by members that did not
         see them.
     pool_, posterior_ : arrays of shape (n_pool,)
-        Numbers of the unlabelled rows that were learned from, at most 20,000, and how likely each
-        is a hidden anomaly.
+        Indices of the unlabelled rows that were learned from, at most 20,000, and the probability
+        that each is a hidden anomaly.
     learners_ : TableLearners or WideLearners
         What was learned, and its `baseline`.
     n_features_in_ : int
     feature_names_in_ : array of str
-        Only where X had column names.
+        Only if X had column names.
 
     Examples
     --------
@@ -110,9 +118,9 @@ class DeviationEnsemble(FewLabelDetector):
     learners_: Learners
     combination_: Combination
     out_of_bag_: OutOfBag
-    pool_: np.ndarray  # (n,) numbers of the unlabelled rows that were learned from
+    pool_: np.ndarray  # (n,) indices of the unlabelled rows that were learned from
     posterior_: np.ndarray  # (n,) their probability of being a hidden anomaly
-    pool_weight_: np.ndarray  # (n,) their sample weights, 0 for those that are labelled now
+    pool_weight_: np.ndarray  # (n,) their sample weights, 0 for those labelled since
     hidden_anomaly_share_: HiddenShare
     column_importance_: np.ndarray
     n_rows_: int
@@ -139,17 +147,17 @@ class DeviationEnsemble(FewLabelDetector):
     def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from further labels of the same rows, in a fraction of the time of `fit`.
 
-        Encoding, pool and bags stay; hidden anomalies are looked for and trees grown anew, the
-        networks go on from their weights. For an analyst who labels some rows, looks at the
-        ranking, and labels some more. The row of a label that is taken back is left out until
-        the next fit.
+        The encoding, the pool and the bags stay; hidden anomalies are screened and trees grown
+        again, and networks resume from their weights. Meant for an analyst who labels some rows,
+        looks at the ranking and labels some more. A row whose label is withdrawn is left out
+        until the next fit.
 
         Parameters
         ----------
         X : array, frame or CSR matrix of shape (n_rows, n_columns)
             The same rows in the same order as in `fit`.
         y, sample_weight
-            As for `fit`, with all labels that there are now.
+            As for `fit`, with all present labels.
         """
         check_is_fitted(self)
         return self._fit(X, y, sample_weight, resume=True)
@@ -157,22 +165,22 @@ class DeviationEnsemble(FewLabelDetector):
     def p_value(self, X: Any) -> np.ndarray:
         """Probability that an unlabelled row scores as high as each row of X.
 
-        It is the rank of a score among the out-of-bag scores of the pool's unlabelled rows.
-        Nothing is assumed about the distribution, and nothing extrapolated: the smallest p-value
-        is 1 / (1 + n), where n is the number of the pool's rows, at most 20,000, or the sum of
-        their sample weights relative to the largest. Hidden anomalies are among the ranked rows,
-        so with many of them p-values are larger, and false alarms fewer, than they need to be.
+        It is the rank of the score among the out-of-bag scores of the pool's unlabelled rows. It
+        assumes nothing about their distribution and does not extrapolate: the smallest p-value is
+        1 / (1 + n), where n is the number of rows in the pool, at most 20,000, or the sum of
+        their sample weights relative to the largest. The ranked rows include hidden anomalies; if
+        there are many, p-values are larger, and false alarms fewer, than they need to be.
         """
         scores = self.anomaly_score(X)
         return self._ranks().p_value(scores)
 
     def contributions(self, X: Any) -> Any:
-        """What each column adds to a row's score over that of a typical unlabelled row.
+        """What each column adds to a row's score, compared with a typical unlabelled row.
 
         Path contributions of the trees and integrated gradients of the networks, on the scale of
         the score. A row's contributions add up to its score minus the score of
-        `learners_.baseline`: the medians of the unlabelled rows, or the empty row where rows are
-        wide and sparse. An array shaped as X; a CSR matrix if fitted on wide and sparse rows.
+        `learners_.baseline`: the medians of the unlabelled rows, or the empty row if rows are
+        wide and sparse. The array has the shape of X, as CSR after a fit on wide and sparse rows.
         """
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
@@ -182,10 +190,11 @@ class DeviationEnsemble(FewLabelDetector):
         return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
     def expected_quality(self, anomaly_share: float | None = None) -> ExpectedQuality:
-        """Area under the precision-recall curve to expect, judged by the training rows alone.
+        """Expected area under the precision-recall curve, judged by the training rows alone.
 
-        Of rows like the unlabelled ones, with an interval. It takes their share of anomalies, and
-        where that is not given `hidden_anomaly_share_`, whose uncertainty then widens it a lot.
+        For rows like the unlabelled ones, with an interval. It depends on their share of
+        anomalies; without one, `hidden_anomaly_share_` is used, whose uncertainty widens the
+        interval a lot.
         """
         check_is_fitted(self)
         share = self.hidden_anomaly_share_
@@ -198,7 +207,7 @@ class DeviationEnsemble(FewLabelDetector):
             share = HiddenShare(*[float(anomaly_share)] * 3)
         counting = self.out_of_bag_.unlabelled[self.pool_weight_ > 0]
         scores = OutOfBag(counting, self.out_of_bag_.labelled)
-        return expect_quality(scores, share, np.random.default_rng(0))  # draws for the interval
+        return expect_quality(scores, share, np.random.default_rng(0))  # resamples
 
     def _learn(
         self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
@@ -220,12 +229,12 @@ class DeviationEnsemble(FewLabelDetector):
             kind.gather(rows, labelled),
             weight[labelled],
             labelled,
-            find_places(labelled, self.pool_),
+            find_positions(labelled, self.pool_),
         )
         self._check_pool(pool, resume=resume)
         settings = self._settings()
-        glance = settings._replace(n_trees=-(-self.n_trees // 4)) if resume else settings
-        screening = screen(pool, lambda: kind.look(pool, glance, generator))
+        quick = settings._replace(n_trees=-(-self.n_trees // 4)) if resume else settings
+        screening = screen(pool, lambda: kind.look(pool, quick, generator))
         self.hidden_anomaly_share_, self.posterior_ = screening
         pool = pool._replace(weight=pool.weight * (1 - self.posterior_))
         earlier = self.learners_ if resume else None
@@ -246,34 +255,34 @@ class DeviationEnsemble(FewLabelDetector):
         return Calibration(
             self.out_of_bag_.unlabelled[counts],
             self.pool_weight_[counts],
-            labelled if len(labelled) > 1 else None,  # all members saw a single one
+            labelled if len(labelled) > 1 else None,  # a single one was seen by all members
             self.hidden_anomaly_share_.value if is_known else None,
         )
 
     def nominal_p_value(self, scores: np.ndarray) -> np.ndarray:
-        """Upper tail of the standard normal distribution, which deviations would have at best."""
+        """Upper tail of the standard normal distribution, as if deviations were Gaussian."""
         tail: np.ndarray = ndtr(-np.asarray(scores, dtype=np.float64))
         return tail
 
     @property
     def baseline(self) -> np.ndarray:
-        """The row that contributions start from: the learners' own."""
+        """The learners' baseline."""
         return self.learners_.baseline
 
     def path_contributions(self, X: Any, baseline: np.ndarray) -> Any:
-        """`contributions`, moved to another baseline where it is not the learners' own."""
-        moved = self.contributions(X)
+        """`contributions`, shifted if the baseline is not the learners' own."""
+        found = self.contributions(X)
         if not np.array_equal(baseline, self.learners_.baseline):
-            moved = moved - self.contributions(baseline[None])
-        return moved
+            found = found - self.contributions(baseline[None])
+        return found
 
     @property
     def is_thread_safe(self) -> bool:
-        """Scoring only reads."""
+        """True: scoring only reads."""
         return True
 
     def expectations(self) -> dict[str, Any]:
-        """Share of hidden anomalies, and the ranking quality to expect."""
+        """The share of hidden anomalies, and the expected ranking quality."""
         return {
             "hidden_anomaly_share": self.hidden_anomaly_share_._asdict(),
             "expected_quality": self.expected_quality()._asdict(),
@@ -283,12 +292,12 @@ class DeviationEnsemble(FewLabelDetector):
         if n_rows != self.n_rows_:
             raise ValueError(
                 f"X has {n_rows} rows, but the ensemble was fitted on {self.n_rows_}; refit takes "
-                "the same rows with further labels. Fit anew on other rows."
+                "the same rows with further labels. For other rows, call fit."
             )
         if self.learners_.n_networks not in (None, self.n_networks):
             raise ValueError(
                 f"n_networks={self.n_networks}, but the ensemble was fitted with "
-                f"{self.learners_.n_networks}, which refit goes on with; change it back."
+                f"{self.learners_.n_networks}, which refit resumes; change it back."
             )
 
     def _check_pool(self, pool: Pool, *, resume: bool) -> None:
@@ -296,13 +305,13 @@ class DeviationEnsemble(FewLabelDetector):
         if resume and found != self.pool_checksum_:
             raise ValueError(
                 "X holds other rows than the ensemble was fitted on, or in another order; refit "
-                "takes the same rows with further labels. Fit anew on other rows."
+                "takes the same rows with further labels. For other rows, call fit."
             )
         self.pool_checksum_ = found
         if not pool.weight.any():
             raise ValueError(
-                f"all {len(self.pool_)} unlabelled rows that were learned from are labelled now or "
-                "have weight zero; fit anew."
+                f"all {len(self.pool_)} unlabelled rows of the first fit are labelled now or have "
+                "weight zero; call fit."
             )
 
     def _settings(self) -> Settings:
@@ -318,8 +327,8 @@ class DeviationEnsemble(FewLabelDetector):
         scores = np.empty(rows.shape[0])
 
         def score_span(span: slice) -> None:
-            for place, tile in self.learners_.tiles(rows, span):
-                scores[place] = self.combination_(self.learners_.scores(tile))
+            for part, tile in self.learners_.tiles(rows, span):
+                scores[part] = self.combination_(self.learners_.scores(tile))
 
         with one_blas_thread():
             in_threads(rows.shape[0], score_span)
@@ -332,14 +341,101 @@ class DeviationEnsemble(FewLabelDetector):
         return self._ranks().threshold(1 - self.confidence)
 
     def _tensors(self) -> dict[str, np.ndarray]:
-        return ensemble_file.to_tensors(self)
+        important = np.flatnonzero(self.column_importance_)
+        return {
+            **self.learners_.to_tensors(),
+            "combination_scale": self.combination_.scale,
+            "out_of_bag_unlabelled": self.out_of_bag_.unlabelled,
+            "out_of_bag_labelled": self.out_of_bag_.labelled,
+            "pool": self.pool_,
+            "posterior": self.posterior_,
+            "pool_weight": self.pool_weight_,
+            "important_column": important,
+            "importance": self.column_importance_[important],
+        }
 
     def _facts(self) -> dict[str, Any]:
-        return ensemble_file.facts(self)
+        return {
+            "learners": type(self.learners_).__name__,
+            "n_rows": self.n_rows_,
+            "n_labelled": len(self.out_of_bag_.labelled),
+            "pool_checksum": self.pool_checksum_,
+            "combination_shift": self.combination_.shift,
+            "hidden_anomaly_share": list(self.hidden_anomaly_share_),
+        }
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
-        ensemble_file.restore(self, header, tensors)
+        n = size_of(tensors, "out_of_bag_unlabelled")
+        self._restore_learners(header, tensors, n)
+        self._restore_pool(header, tensors, n)
+        share = field(header, "hidden_anomaly_share", _is_share)
+        self.hidden_anomaly_share_ = HiddenShare(*map(float, share))
+        self.column_importance_ = _read_importance(tensors, self.n_features_in_)
+        refuse_unknown(tensors, self._tensors())
+
+    def _restore_learners(
+        self, header: dict[str, Any], tensors: dict[str, np.ndarray], n: int
+    ) -> None:
+        k = field(header, "n_labelled", is_count)
+        name = field(header, "learners", lambda value: isinstance(value, str) and value in KINDS)
+        kind = KINDS[name]
+        self.learners_ = kind.from_tensors(tensors, self.n_features_in_, n)
+        if "bag_labelled" in tensors and len(tensors["bag_labelled"]) != k:
+            raise edited("the ensemble", f"the bags do not hold {k} labelled anomalies")
+        self.combination_ = Combination(
+            tensor(tensors, "combination_scale", (kind.n_scorers,), "float64"),
+            float(field(header, "combination_shift", is_finite_number)),
+        )
+        if not (self.combination_.scale > 0).all():
+            raise edited("the ensemble", "the scales of its learners must be positive")
+        self.out_of_bag_ = OutOfBag(
+            tensor(tensors, "out_of_bag_unlabelled", (n,), "float64"),
+            tensor(tensors, "out_of_bag_labelled", (k,), "float64"),
+        )
+
+    def _restore_pool(self, header: dict[str, Any], tensors: dict[str, np.ndarray], n: int) -> None:
+        self.n_rows_ = field(header, "n_rows", is_count)
+        self.pool_checksum_ = field(header, "pool_checksum", lambda value: type(value) is int)
+        self.pool_ = _read_ascending(tensors, "pool", n, self.n_rows_)
+        self.posterior_ = _read_shares(tensors, "posterior", n)
+        self.pool_weight_ = _read_shares(tensors, "pool_weight", n)
+        if not self.pool_weight_.any():
+            raise edited("the ensemble", "no unlabelled row has a weight above zero")
 
 
 def _kind(rows: Rows) -> type[Learners]:
     return WideLearners if rows.is_sparse and rows.shape[1] >= WIDE else TableLearners
+
+
+def _read_importance(tensors: dict[str, np.ndarray], n_columns: int) -> np.ndarray:
+    size = size_of(tensors, "important_column")
+    columns = _read_ascending(tensors, "important_column", size, n_columns)
+    try:
+        importance = np.zeros(n_columns)
+    except (MemoryError, ValueError):
+        raise edited(
+            "the ensemble", f"memory cannot hold one number for each of {n_columns} columns"
+        ) from None
+    importance[columns] = _read_shares(tensors, "importance", size)
+    if importance.sum() > 1 + 1e-6:
+        raise edited("the ensemble", "the importance of columns must add up to 1")
+    return importance
+
+
+def _read_ascending(tensors: dict[str, np.ndarray], name: str, size: int, end: int) -> np.ndarray:
+    numbers = tensor(tensors, name, (size,), "int64")
+    if size and not (numbers[0] >= 0 and (np.diff(numbers) > 0).all() and numbers[-1] < end):
+        raise edited("the ensemble", f"{name!r} must be ascending numbers below {end}")
+    return numbers
+
+
+def _read_shares(tensors: dict[str, np.ndarray], name: str, size: int) -> np.ndarray:
+    shares = tensor(tensors, name, (size,), "float64")
+    if size and not (shares.min() >= 0 and shares.max() <= 1):
+        raise edited("the ensemble", f"{name!r} must be numbers from 0 to 1")
+    return shares
+
+
+def _is_share(value: Any) -> bool:
+    is_numbers = isinstance(value, list) and len(value) == 3 and all(map(is_finite_number, value))
+    return is_numbers and 0 <= value[1] <= value[0] <= value[2] <= 1

@@ -1,4 +1,4 @@
-"""Bagged deviation networks: the paper's networks, each on a bag, on rank-normal rows."""
+"""Bagged deviation networks: the paper's networks, each trained on a bag of rank-normal rows."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -27,19 +27,19 @@ LEARNING_RATE = 0.002
 L2 = 0.01
 CLIP_NORM = 1.0
 N_STEPS = 500
-N_STEPS_MORE = 100  # when labels are added to a trained ensemble
+N_STEPS_MORE = 100  # when further labels refit a trained ensemble
 TILE = 2048  # rows that are scored together
-LARGEST_WEIGHT = 1e6  # far beyond what training gives, and small enough for exact sums
-MIN_BITS = 11  # of a weight behind the binary point; with fewer, float64 is used
+LARGEST_WEIGHT = 1e6  # far beyond any trained weight, and small enough for exact sums
+MIN_BITS = 11  # of a weight after the binary point; with fewer, float64 is used
 
 
 class BaggedNetworks:
     """The mean of m networks with one hidden layer, on rank-normal rows.
 
-    BLAS adds up products in an order that depends on a row's place in its matrix. Scores must not,
-    so the first layer is computed without rounding: the encoded values are multiples of a step,
-    and the kernels are rounded to a step so fine that no sum of their products has more digits
-    than a float32, or else a float64, can hold.
+    BLAS sums products in an order that depends on a row's position in its matrix, and scores must
+    not depend on it. So the first layer is computed without rounding: the encoded values are
+    multiples of a step, and the kernels are rounded to a grid such that no sum of their products
+    has more digits than float32, or else float64, can hold.
     """
 
     def __init__(self, encoding: RankNormal, network: ScoringNetwork, bags: Bags) -> None:
@@ -61,18 +61,18 @@ class BaggedNetworks:
         """Scores of rows, (b, d) float32 -> (b,) float64."""
         scores = np.empty(len(rows))
         for start in range(0, len(rows), TILE):  # few enough to stay in the processor's cache
-            place = slice(start, start + TILE)
-            members = self._member_scores(self._first_layer(rows[place]))
-            # A row's members side by side are added up in the same order in any batch.
-            scores[place] = np.ascontiguousarray(members.T).mean(axis=1)
+            tile = slice(start, start + TILE)
+            members = self._member_scores(self._first_layer(rows[tile]))
+            # With a row's members contiguous, they are summed in the same order in any batch.
+            scores[tile] = np.ascontiguousarray(members.T).mean(axis=1)
         return scores
 
     def member_scores(self, encoded: np.ndarray) -> np.ndarray:
-        """Scores by each member of encoded rows, (b, d) -> (m, b)."""
+        """Scores of encoded rows by each member, (b, d) -> (m, b)."""
         return self._member_scores(self._first_layer.of_encoded(encoded))
 
     def _member_scores(self, sums: np.ndarray) -> np.ndarray:
-        """Scores by each member, given the exact sums of the hidden units, (b, m h) -> (m, b)."""
+        """Scores by each member from the exact sums of the hidden units, (b, m h) -> (m, b)."""
         np.maximum(sums, 0, out=sums)
         hidden = sums.reshape(len(sums), *self._last.shape)
         scores: np.ndarray = np.einsum("bmh,mh->mb", hidden, self._last)
@@ -80,18 +80,18 @@ class BaggedNetworks:
         return scores
 
     def contributions(self, rows: np.ndarray, baseline: np.ndarray) -> np.ndarray:
-        """What each column adds to a row's score over that of a baseline row (d,), (b, d).
+        """What each column adds to a row's score, compared with a baseline row (d,): (b, d).
 
-        Integrated gradients along the straight line between the encoded rows, in closed form: a
-        unit's slope is 0 or 1 on the way, and on average its rise over that of its input.
+        Integrated gradients along the straight line between the encoded rows, in closed form: the
+        mean slope of a unit on the way is the rise of its output over the rise of its input.
         """
         encoded = self.encoding.encode(np.concatenate([rows, baseline[None]]))
         kernel = self._kernel.astype(np.float64)
         inputs = encoded @ kernel + self._bias  # (b + 1, m h)
         slope = mean_slope(inputs[-1], inputs[:-1])
         gradient = (slope * self._last.ravel()) @ kernel.T / len(self._last)  # (b, d)
-        moved: np.ndarray = (encoded[:-1] - encoded[-1]) * gradient
-        return moved
+        contributions: np.ndarray = (encoded[:-1] - encoded[-1]) * gradient
+        return contributions
 
     def to_tensors(self) -> dict[str, np.ndarray]:
         """Named arrays of a model file."""
@@ -103,7 +103,7 @@ class BaggedNetworks:
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int, n_pool: int) -> Self:
-        """Take over the networks of a model file, all of their arrays checked."""
+        """Restore the networks from the arrays of a model file, after checking them."""
         sizes = (n_columns, HIDDEN, 1)
         n_parameters = parameter_count(sizes, sparse=False)
         n_networks = max(1, size_of(tensors, "parameters") // n_parameters)
@@ -118,7 +118,7 @@ class BaggedNetworks:
 def _on_a_grid(kernel: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Kernel (d, h) and bias (h,) rounded so that the first layer's sums are exact."""
     sizes = np.abs(kernel).sum(axis=0, dtype=np.float64)
-    largest = EXTREME * sizes + np.abs(bias)  # that a sum can get
+    largest = EXTREME * sizes + np.abs(bias)  # possible sums
     for dtype in (np.float32, np.float64):
         n_bits = np.finfo(dtype).nmant - np.ceil(np.log2(RESOLUTION * largest.max() + 1))
         step = 0.5 ** max(n_bits, 0)
@@ -136,7 +136,7 @@ def train_networks(
     generators: Sequence[np.random.Generator],
     earlier: ScoringNetwork | None = None,
 ) -> tuple[BaggedNetworks, OutOfBag]:
-    """Train one network a generator, each on a bag of its own; an earlier one is gone on with."""
+    """Train one network per generator, each on its own bag, resuming from `earlier` if given."""
     unlabelled, anomalies = encoding.encode(pool.rows), encoding.encode(pool.anomalies)
     network = earlier
     if network is None:

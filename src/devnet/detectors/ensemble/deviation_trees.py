@@ -13,11 +13,11 @@ from devnet.detectors.ensemble.learners import OutOfBag
 from devnet.detectors.ensemble.pool import Pool
 from devnet.engine.forest import Forest, Tree, read_tree
 
-BAG_ROWS = 256  # unlabelled rows that a tree is grown from, and as many anomalies
+BAG_ROWS = 256  # unlabelled rows that a tree learns from, and as many anomalies
 MIN_LEAF = 2  # rows
 LARGEST_MARGIN = 1e6
-HALF_AT = 20  # labelled anomalies with which a cut is chosen from half of the columns
-MAX_CANDIDATES = 500  # columns that a cut is chosen from, which bounds the cost of wide rows
+HALF_AT = 20  # labelled anomalies at which half of the columns are candidates for a split
+MAX_CANDIDATES = 500  # columns per split, which bounds the cost of wide rows
 
 
 class DeviationTrees:
@@ -31,29 +31,29 @@ class DeviationTrees:
         return self.forest.sum_values(rows) / len(self.forest)
 
     def contributions(self, rows: np.ndarray, baseline: np.ndarray) -> np.ndarray:
-        """What each column adds to a row's score over that of a baseline row (d,), (b, d)."""
-        moved = self.forest.contributions(np.concatenate([rows, baseline[None]]))
-        mean: np.ndarray = (moved[:-1] - moved[-1]) / len(self.forest)
+        """What each column adds to a row's score, compared with a baseline row (d,): (b, d)."""
+        paths = self.forest.contributions(np.concatenate([rows, baseline[None]]))
+        mean: np.ndarray = (paths[:-1] - paths[-1]) / len(self.forest)
         return mean
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:
-        """Take over the trees of a model file, all of them checked."""
+        """Restore the trees from the arrays of a model file, after checking them."""
         n_trees = size_of(tensors, "tree_start")
         forest = Forest.from_tensors(tensors, n_trees=n_trees, n_columns=n_columns)
         value = tensors["tree_value"]
         if value.min() < 0 or value.max() > LARGEST_MARGIN:
-            raise edited("the trees", f"a node is not worth something from 0 to {LARGEST_MARGIN}")
+            raise edited("the trees", f"the value of a node is not within 0 and {LARGEST_MARGIN}")
         return cls(forest)
 
 
 def grow_trees(
     pool: Pool, *, margin: float, generators: Sequence[np.random.Generator]
 ) -> tuple[DeviationTrees, OutOfBag]:
-    """Grow one tree a generator, each from a bag of its own.
+    """Grow one tree per generator, each from its own bag.
 
-    A tree sees as many anomalies as unlabelled rows, drawn from its bootstrap with values swapped
-    among them.
+    A tree sees as many anomalies as unlabelled rows; they are drawn from its bootstrap, with
+    values swapped among them.
     """
     bags = draw_bags(BAG_ROWS, pool, generators)
     trees: dict[int, Tree] = {}
@@ -92,10 +92,10 @@ def _grow(
 
 
 def _n_candidates(n_labelled: int, n_columns: int) -> int:
-    """Columns that a cut is chosen from, at random for each.
+    """Number of columns, drawn at random, that each split is chosen from.
 
-    Among many columns some part a handful of anomalies from other rows by chance. The more
-    anomalies are known, the less, and the more columns can be looked at.
+    Among many columns, some separate a handful of anomalies from other rows by chance. The more
+    anomalies are labelled, the rarer that is, and the more columns may be candidates.
     """
     wanted = round(n_columns * n_labelled / (n_labelled + HALF_AT))
     return min(max(1, wanted), MAX_CANDIDATES)

@@ -1,4 +1,4 @@
-"""What ranking quality to expect of new rows, from the training rows alone."""
+"""The ranking quality to expect on new rows, estimated from the training rows alone."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ INTERVAL = (0.05, 0.95)
 
 
 class ExpectedQuality(NamedTuple):
-    """Area under the precision-recall curve to expect, with an interval."""
+    """Expected area under the precision-recall curve, with an interval."""
 
     auc_pr: float
     low: float
@@ -22,24 +22,24 @@ class ExpectedQuality(NamedTuple):
 def expect_quality(
     scores: OutOfBag, share: HiddenShare, generator: np.random.Generator
 ) -> ExpectedQuality:
-    """Judge by out-of-bag scores how well rows like the unlabelled ones will be ranked.
+    """Estimate from out-of-bag scores how well rows like the unlabelled ones will be ranked.
 
-    Of the unlabelled rows above a threshold, `share` times the tail of labelled anomalies are
-    anomalies: that is the precision, and its mean over the labelled anomalies the area. The
-    interval is that of the share together with the middle 90% of drawing the labelled anomalies
-    anew. With a single one nothing is known.
+    Above a threshold, the anomalies among the unlabelled rows are `share` times the tail of the
+    labelled anomalies; this gives the precision, and its mean over the labelled anomalies gives
+    the area. The interval combines that of the share with the middle 90% of bootstrap resamples
+    of the labelled anomalies. A single labelled anomaly says nothing.
     """
     unlabelled = np.sort(scores.unlabelled)
 
     def auc_pr(labelled: np.ndarray, share: float) -> float:
         above, tail = tails(unlabelled, labelled)
         found = share * tail
-        precision = (found > 0).astype(float)  # where no more are above than are to be found
+        precision = (found > 0).astype(float)  # if no more rows are above than are to be found
         np.divide(found, above, out=precision, where=above > found)
         return float(precision.mean())
 
     labelled = scores.labelled
-    if len(labelled) == 1:  # which all members saw, so nothing is known
+    if len(labelled) == 1:  # all members saw it
         return ExpectedQuality(float("nan"), 0.0, 1.0)
     resamples = [generator.choice(labelled, len(labelled)) for _ in range(N_RESAMPLES)]
     ends = [

@@ -1,29 +1,29 @@
-"""The first layer of networks on rank-normal rows, in which a column of zeros costs nothing."""
+"""The first layer of networks on rank-normal rows; zeros of indicator columns cost nothing."""
 
 import numpy as np
 import scipy.sparse as sp
 
 from devnet.detectors.ensemble.rank_normal import RankNormal
 
-MAX_KNOTS = 3  # of a column that was constant or had two values, as those of categories
-FEWEST = 32  # such columns that are worth a way of their own
+MAX_KNOTS = 3  # of a constant or two-valued column, such as the indicator of a category
+FEWEST = 32  # indicator columns that are worth their own path
 
 
 class FirstLayer:
-    """Biases plus encoded rows times a kernel: sums, which must be exact in every order.
+    """Biases plus encoded rows times a kernel: sums that must be exact in any order.
 
-    A column of a category is mostly zero. What such columns add at zero is summed up once, and a
-    one adds the difference. Because sums are exact these are the sums over all columns, to the bit.
-    A row in which such a column has another value takes the way of the other columns.
+    The indicator of a category is mostly zero. What indicators add at zero is summed up once, and
+    a one adds the difference. As sums are exact, the result equals the sum over all columns bit
+    for bit. Rows in which an indicator has another value take the path of the other columns.
 
     Parameters
     ----------
     encoding : RankNormal
         Of d columns.
     kernel : array of shape (d, h)
-        So rounded that twice the largest sum has no more digits than its type holds.
+        Rounded so that twice the largest sum has no more digits than its type holds.
     bias : array of shape (h,)
-        Rounded likewise.
+        Rounded in the same way.
     """
 
     def __init__(self, encoding: RankNormal, kernel: np.ndarray, bias: np.ndarray) -> None:
@@ -65,7 +65,7 @@ class FirstLayer:
         return self.of_encoded(self._encoding.encode(rows))
 
     def of_encoded(self, encoded: np.ndarray) -> np.ndarray:
-        """Sums of rows that are encoded already, (b, d) -> (b, h)."""
+        """Sums of encoded rows, (b, d) -> (b, h)."""
         sums: np.ndarray = encoded.astype(self._kernel.dtype, copy=False) @ self._kernel
         sums += self._bias
         return sums

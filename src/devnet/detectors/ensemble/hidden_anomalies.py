@@ -1,4 +1,4 @@
-"""Screening: how many anomalies hide among the unlabelled rows, and which rows they may be."""
+"""Screening: how many anomalies hide among the unlabelled rows, and which rows may be some."""
 
 import logging
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from devnet.significance.calibration import MIN_LABELLED
 
 logger = logging.getLogger(__name__)
 
-MIN_TAIL = 0.2  # more of the labelled anomalies than this share must lie above a threshold
-MAX_SHARE = 0.2  # that is acted upon
-MAX_POSTERIOR = 0.99  # nobody is sure
+MIN_TAIL = 0.2  # a usable threshold has more than this share of labelled anomalies above it
+MAX_SHARE = 0.2  # larger estimates act as this one
+MAX_POSTERIOR = 0.99  # never certain
 MAX_GROUPS = 6
 GROUP_LABELLED = 3  # labelled anomalies that a group should have
-ERROR = 0.025  # probability that a tail is larger or smaller than it is taken to be at most
-LOOK_BACK = 0.4  # labelled tail over which it is seen how the ratio of tails falls
+ERROR = 0.025  # probability that a tail lies beyond either of its bounds
+LOOK_BACK = 0.4  # labelled tail over which the fall of the ratio is measured
 
 
 class HiddenShare(NamedTuple):
@@ -32,19 +32,19 @@ class HiddenShare(NamedTuple):
 
 
 class Screening(NamedTuple):
-    """What scores tell about the unlabelled rows."""
+    """What scores reveal about the unlabelled rows."""
 
     share: HiddenShare
     posterior: np.ndarray  # (n,) probability that a row is a hidden anomaly
 
 
 def screen(pool: Pool, look: Callable[[], OutOfBag]) -> Screening:
-    """Judge the unlabelled rows of a pool by a first look at them beside the labelled anomalies."""
+    """Judge the unlabelled rows of a pool by first, quick scores of all its rows."""
     posterior = np.zeros(pool.rows.shape[0])
     n_labelled = len(pool.labelled)
     if n_labelled < MIN_LABELLED:
         logger.info(
-            "screening of hidden anomalies is off: it takes %d labelled anomalies, here are %d",
+            "screening for hidden anomalies is off: it needs %d labelled anomalies; there are %d",
             MIN_LABELLED,
             n_labelled,
         )
@@ -56,7 +56,7 @@ def screen(pool: Pool, look: Callable[[], OutOfBag]) -> Screening:
 
 
 def tails(unlabelled: np.ndarray, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of unlabelled rows and of labelled anomalies as high as each of the latter.
+    """Shares of unlabelled rows and of labelled anomalies at or above each labelled anomaly.
 
     Scores (n,), ascending, and (K,) -> (K,) twice, from the lowest anomaly to the highest.
     """
@@ -66,13 +66,13 @@ def tails(unlabelled: np.ndarray, labelled: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def hidden_share(unlabelled: np.ndarray, labelled: np.ndarray) -> HiddenShare:
-    """Share of hidden anomalies by scores of unlabelled rows (n,) and labelled anomalies (K,).
+    """Share of hidden anomalies, from scores of unlabelled rows (n,) and labelled anomalies (K,).
 
-    Hidden anomalies score as labelled ones do, so above any threshold lie at least `share` times
-    as many unlabelled rows as labelled anomalies, and just as many where other rows do not reach.
-    The lowest ratio of both tails is the value; the ends allow for chance in both. How low the
-    truth can be, scores do not say where other rows look like anomalies: the ratio then still
-    falls towards the highest scores, and the low end is where it is heading for.
+    Hidden anomalies score as labelled ones do, so above any threshold the share of unlabelled rows
+    is at least `share` times that of labelled anomalies, with equality beyond the reach of other
+    rows. The value is the lowest ratio of both tails; low and high allow for chance in both. If
+    other rows look like anomalies, scores do not reveal how low the truth is: the ratio still
+    falls towards the highest scores, and the low end is its extrapolation.
     """
     above, tail = tails(np.sort(unlabelled), labelled)
     n, k = len(unlabelled), len(labelled)
@@ -83,7 +83,7 @@ def hidden_share(unlabelled: np.ndarray, labelled: np.ndarray) -> HiddenShare:
     lowest = _least(above, n) / _most(tail, k)
     back = int(np.argmin(np.abs(tail - tail[best] - LOOK_BACK)))
     highest = _most(above, n) / _least(tail, k)
-    falls = max(0.0, lowest[back] - highest[best])  # for sure
+    falls = max(0.0, lowest[back] - highest[best])  # beyond chance
     slope = falls / max(tail[back] - tail[best], 1 / k)
     high = min(1.0, float(highest.min()))
     low = float(lowest[best] - slope * tail[best])
@@ -92,18 +92,18 @@ def hidden_share(unlabelled: np.ndarray, labelled: np.ndarray) -> HiddenShare:
 
 
 def _least(share: np.ndarray, n: int) -> np.ndarray:
-    """Smallest share that lets so many of n be seen, at the level ERROR (Clopper and Pearson)."""
+    """Lower bound of a share observed among n, at the level ERROR (Clopper and Pearson)."""
     seen = np.round(share * n)
     return np.where(seen > 0, betaincinv(np.maximum(seen, 1), n - seen + 1, ERROR), 0.0)
 
 
 def _most(share: np.ndarray, n: int) -> np.ndarray:
-    """Largest share that lets so few of n be seen."""
+    """Upper bound of a share observed among n."""
     return 1 - _least(1 - share, n)
 
 
 def _posterior(unlabelled: np.ndarray, labelled: np.ndarray, share: float) -> np.ndarray:
-    """Bayes' rule in groups of equally many labelled scores, made monotone, (n,)."""
+    """Bayes' rule in groups with equally many labelled scores, made monotone: (n,)."""
     n_groups = max(1, min(MAX_GROUPS, len(labelled) // GROUP_LABELLED))
     edges = np.unique(np.quantile(labelled, np.arange(1, n_groups) / n_groups))
     group, labelled_group = (

@@ -1,4 +1,4 @@
-"""What an ensemble asks of its learners."""
+"""What an ensemble expects of its learners."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from devnet.detectors.ensemble.pool import Matrix, Pool
 
 
 class OutOfBag(NamedTuple):
-    """Scores by those who did not learn from the row, as for new rows.
+    """Scores of training rows by members that did not see them, comparable to those of new rows.
 
-    Where all learned from it, as from the only labelled anomaly there is, it has the scores of all.
+    A row that all members saw, such as the only labelled anomaly, is scored by all of them.
     """
 
     unlabelled: np.ndarray  # (n,)
@@ -21,7 +21,7 @@ class OutOfBag(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What a caller can set about learners."""
+    """Parameters of the learners that a caller can set."""
 
     n_networks: int
     n_trees: int
@@ -29,29 +29,29 @@ class Settings(NamedTuple):
 
 
 class Learners(ABC):
-    """One or more scorers of the same rows, each on a scale of its own. Abstract."""
+    """One or more scorers of the same rows, each on its own scale. Abstract."""
 
     n_scorers: ClassVar[int]
 
     @staticmethod
     @abstractmethod
     def n_pool_rows(n_columns: int) -> int:
-        """Unlabelled rows of a table that are enough to learn from."""
+        """How many unlabelled rows are enough to learn from."""
 
     @staticmethod
     @abstractmethod
-    def gather(rows: Rows, numbers: np.ndarray) -> Matrix:
-        """Training rows as these learners take them."""
+    def gather(rows: Rows, indices: np.ndarray) -> Matrix:
+        """Training rows in the layout these learners take."""
 
     @staticmethod
     @abstractmethod
     def tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, Matrix]]:
-        """Rows of a span, part by part."""
+        """Yield the rows of a span, tile by tile."""
 
     @staticmethod
     @abstractmethod
     def look(pool: Pool, settings: Settings, generator: np.random.Generator) -> OutOfBag:
-        """A first, quick judgement of the rows, by which hidden anomalies are screened."""
+        """Score the rows quickly, to screen them for hidden anomalies."""
 
     @classmethod
     @abstractmethod
@@ -62,25 +62,25 @@ class Learners(ABC):
         generator: np.random.Generator,
         earlier: Self | None,
     ) -> tuple[Self, list[OutOfBag]]:
-        """Learn from a pool, or go on from what was learned earlier; one vote a scorer."""
+        """Learn from a pool, or resume from earlier learners; one vote per scorer."""
 
     @abstractmethod
     def scores(self, rows: Matrix) -> list[np.ndarray]:
-        """Scores of rows by each scorer, (b,); a row's depend on it alone."""
+        """Scores of rows by each scorer, (b,); a row's scores depend on that row alone."""
 
     @abstractmethod
     def contributions(self, rows: Matrix, scale: np.ndarray) -> Matrix:
-        """What each column adds to the scaled sum of scores over that of a baseline row, (b, d)."""
+        """What each column adds to the scaled sum of scores, compared with the baseline, (b, d)."""
 
     @property
     @abstractmethod
     def n_networks(self) -> int | None:
-        """Networks among the scorers, None where they are of no such kind."""
+        """Number of networks, None for learners without networks."""
 
     @property
     @abstractmethod
     def baseline(self) -> np.ndarray:
-        """The row (d,) that contributions are measured from: a typical unlabelled one."""
+        """The row (d,) that contributions are measured from: a typical unlabelled row."""
 
     @abstractmethod
     def to_tensors(self) -> dict[str, np.ndarray]:
@@ -89,4 +89,4 @@ class Learners(ABC):
     @classmethod
     @abstractmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int, n_pool: int) -> Self:
-        """Take over the arrays of a model file, all of them checked."""
+        """Restore the learners from the arrays of a model file, after checking them."""

@@ -7,29 +7,29 @@ from scipy.special import ndtri
 
 from devnet.core.model_file import edited, size_of, tensor
 
-MAX_KNOTS = 256  # of a column; between two of them the encoding is linear
-EXTREME = 4.0  # the farthest normal score, that of one row in 30,000
-LARGEST = np.float32(1e38)  # values beyond it are taken for it, so that differences stay finite
+MAX_KNOTS = 256  # of a column; between knots the encoding is linear
+EXTREME = 4.0  # the largest normal score, that of one row in 30,000
+LARGEST = np.float32(1e38)  # values beyond are clipped, so that differences stay finite
 RESOLUTION = 128  # normal scores are multiples of 1 / 128
-N_CELLS = 512  # of the grid that finds the knots around a value
+N_CELLS = 512  # of the grid that locates the knots around a value
 TENSORS = ("encoding_knots", "encoding_normal", "encoding_start")
 
 
 class RankNormal:
     """Maps each column to normal scores, whatever its scale, skew or outliers.
 
-    A column's knots are its distinct values among the rows it was learned on, or quantiles of them
-    where there are many. A knot is worth the normal quantile of its mid-rank, so that ties share
-    one. A value beyond the knots is worth the outermost one, and in a column that was constant
-    any other value is worth an extreme. What comes out is rounded to a grid, on which products
-    with weights can be summed without rounding.
+    A column's knots are its distinct values among the training rows, or quantiles of them if there
+    are many. A knot maps to the normal quantile of its mid-rank, so that ties share one score. A
+    value beyond the knots maps to the score of the outermost knot; in a constant column, any other
+    value maps to an extreme. Scores are rounded to a grid on which products with weights can be
+    summed without rounding.
 
     Parameters
     ----------
     knots, normal : float32 arrays of shape (n_knots,)
-        Values, ascending, and normal scores of one column after the other.
+        Values, ascending within a column, and their normal scores, column after column.
     start : int64 array of shape (d,)
-        Where each column begins.
+        Index of each column's first knot.
     """
 
     def __init__(self, knots: np.ndarray, normal: np.ndarray, start: np.ndarray) -> None:
@@ -49,12 +49,12 @@ class RankNormal:
 
     @property
     def n_columns(self) -> int:
-        """Columns d."""
+        """Number of columns d."""
         return len(self._start)
 
     @property
     def n_knots(self) -> np.ndarray:
-        """Knots of each column, (d,)."""
+        """Number of knots of each column, (d,)."""
         return np.diff(self._start, append=len(self._knots))
 
     def select(self, columns: np.ndarray) -> Self:
@@ -65,7 +65,7 @@ class RankNormal:
         return type(self)(self._knots[kept], self._normal[kept], start)
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
-        """Normal scores of rows, (b, d) float32 twice, in multiples of 1 / RESOLUTION."""
+        """Normal scores of rows, (b, d) -> (b, d) float32, in multiples of 1 / RESOLUTION."""
         if len(self._groups) == 1:
             return self._groups[0].encode(rows)
         encoded = np.empty(rows.shape, np.float32)
@@ -79,7 +79,7 @@ class RankNormal:
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:
-        """Take over the encoding of a model file, or say what is wrong with it."""
+        """Restore the encoding from the arrays of a model file, after checking them."""
         size = size_of(tensors, TENSORS[0])
         knots = tensor(tensors, TENSORS[0], (size,))
         normal = tensor(tensors, TENSORS[1], (size,))
@@ -93,32 +93,32 @@ class RankNormal:
             if np.all(ascends) and is_bounded:
                 return cls(knots, normal, start)
         raise edited(
-            "the encoding", "each column must have two knots or more, ascending and within bounds"
+            "the encoding", "each column must have at least two knots, ascending and within bounds"
         )
 
 
 def _knots(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Knots and their normal scores, of sorted values (n,)."""
+    """Knots of sorted values (n,), and their normal scores."""
     column = np.clip(column, -LARGEST, LARGEST)
     values, counts = np.unique(column, return_counts=True)
     if len(values) == 1:
-        beside = (np.nextafter(values, end) for end in (-LARGEST, LARGEST))
-        values, constant = np.unique([*beside, values]), values  # nothing is beside the largest
+        neighbours = (np.nextafter(values, end) for end in (-LARGEST, LARGEST))
+        values, constant = np.unique([*neighbours, values]), values  # LARGEST has only one
         return values, EXTREME * np.sign(values - constant)
     below = np.cumsum(counts) - counts
     rank = (below + counts / 2) / len(column)
     if len(values) > MAX_KNOTS:
-        places = np.linspace(0, len(column) - 1, MAX_KNOTS).round()
-        chosen = np.unique(np.searchsorted(below, places, side="right") - 1)
+        positions = np.linspace(0, len(column) - 1, MAX_KNOTS).round()
+        chosen = np.unique(np.searchsorted(below, positions, side="right") - 1)
         values, rank = values[chosen], rank[chosen]
     return values, np.clip(ndtri(rank), -EXTREME, EXTREME)
 
 
 class _Group:
-    """Columns whose values are found among the knots in the same number of steps.
+    """Columns whose values are located among the knots in the same number of steps.
 
-    A grid of even cells over the inner knots of a column says which knot a value is behind at
-    least; halving then tells the knots apart that share a cell. That takes a fifth of the time of
+    A regular grid over the inner knots of a column gives a first knot at or below a value;
+    bisection then separates the knots that share a cell. That takes a fifth of the time of
     `numpy.interp`, which searches all knots of one column at a time.
     """
 
@@ -128,7 +128,7 @@ class _Group:
         start = np.cumsum([0, *sizes[:-1]])
         self._low, self._high = (
             np.array([part.knots[end] for part in parts]) for end in (0, -2)
-        )  # the last but one: behind the knots of each column stands an infinite one
+        )  # the last but one: an infinite knot follows those of each column
         self._grid_low = np.array([part.grid_low for part in parts])
         self._cells_per_unit = np.array([part.cells_per_unit for part in parts])
         self._knots = np.concatenate([part.knots for part in parts])
@@ -141,11 +141,11 @@ class _Group:
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
         values: np.ndarray = np.clip(rows, self._low, self._high)  # (b, d)
-        places = _cell(values, self._grid_low, self._cells_per_unit)
-        places += self._cell_start
-        knot = self._first.take(places)
+        index = _cell(values, self._grid_low, self._cells_per_unit)
+        index += self._cell_start
+        knot = self._first.take(index)
         for step in range(self._n_steps - 1, -1, -1):
-            ahead = np.minimum(knot + (1 << step), self._end, out=places)
+            ahead = np.minimum(knot + (1 << step), self._end, out=index)
             knot = np.where(values >= self._knots.take(ahead), ahead, knot)
         values -= self._knots.take(knot)
         values *= self._slope.take(knot)
@@ -156,7 +156,7 @@ class _Group:
 
 
 class _Column:
-    """What a group needs to know of a column."""
+    """What a group needs to know about a column."""
 
     def __init__(self, knots: np.ndarray, normal: np.ndarray) -> None:
         inner = knots[1:-1] if len(knots) > 3 else knots
@@ -164,19 +164,19 @@ class _Column:
         self.grid_low = inner[0]
         self.cells_per_unit = np.float32(min(N_CELLS / max(span, 1e-30), 1e30))
         cell = _cell(knots, self.grid_low, self.cells_per_unit)
-        # A value of a cell is behind all knots of the cells before, and may be behind its own ones.
+        # A value is above all knots of the cells before its own, and may be above those in its own.
         self.first = np.maximum(np.searchsorted(cell, np.arange(N_CELLS)) - 1, 0)
         last = np.searchsorted(cell, np.arange(N_CELLS), side="right") - 1
         self.n_steps = int(np.max(last - self.first)).bit_length()
         self.knots = np.append(knots, np.float32(np.inf))
         self.normal = np.append(normal, normal[-1]) * np.float32(RESOLUTION)
         rise, width = np.diff(self.normal[:-1]), np.diff(knots.astype(np.float64))
-        # Steeper than float32 holds only between neighbours, where there is nothing to interpolate.
+        # Only between neighbouring floats is a slope too steep for float32: nothing to interpolate.
         self.slope = np.append(np.minimum(rise / width, LARGEST), [0, 0]).astype(np.float32)
 
 
 def _cell(values: np.ndarray, low: Any, cells_per_unit: Any) -> np.ndarray:
-    """Number of the cell that each value is in, also of one far beyond the grid."""
+    """Index of the cell of each value; values beyond the grid go to the outermost cells."""
     cell: np.ndarray = values - low
     with np.errstate(over="ignore"):
         cell *= cells_per_unit

@@ -1,10 +1,10 @@
 """A weighted sum of millions of columns, learned in closed form from a few labelled anomalies.
 
-A few anomalies are too few to fit a weight for each of a million columns; but each column can be
-tested by itself (`column_tests.py`), and a row of length one adds up the tests of its columns as
-Stouffer's method adds up independent ones: their sum over the root of their number. Nothing is
-drawn, and the score of a training row by tests made without it costs no second fit. These scores
-also decide between the two kinds of test.
+A few anomalies cannot determine weights for a million columns. But each column can be tested
+separately (`column_tests.py`), and a row of length one combines the tests of its columns as
+Stouffer's method combines independent tests: their sum over the root of their number. Nothing is
+drawn at random, and leave-one-out scores of training rows need no second fit. These scores also
+decide between the two kinds of test.
 """
 
 from typing import Self
@@ -21,14 +21,14 @@ from devnet.detectors.ensemble.unit_rows import UnitRows
 
 
 class SparseLearner:
-    """Scores wide rows by the tests of their columns; a row without known columns has score 0.
+    """Scores wide rows by the tests of their columns; a row without known columns scores 0.
 
     Parameters
     ----------
     units : UnitRows
-        How rows are brought to length one over c known columns.
+        Scales rows to length one over c known columns.
     weight : (c,) float32 array
-        What a value of one is worth in each of them.
+        What a value of one is worth in each of these columns.
     """
 
     def __init__(self, units: UnitRows, weight: np.ndarray) -> None:
@@ -57,15 +57,15 @@ class SparseLearner:
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:
-        """Build the learner of a model file, all arrays checked."""
+        """Restore the learner from the arrays of a model file, after checking them."""
         units = UnitRows.from_tensors(tensors, n_columns)
         return cls(units, tensor(tensors, "test_weight", (len(units.columns),)))
 
 
 def learn_sparse(pool: Pool) -> tuple[SparseLearner, OutOfBag]:
-    """Learn from a pool of CSR rows; scores of its rows had each of them not been there.
+    """Learn from a pool of CSR rows, and give leave-one-out scores of these rows.
 
-    The only labelled anomaly there is has the score that it is given with it.
+    An only labelled anomaly keeps its ordinary score, as nothing can be learned without it.
     """
     units = UnitRows.learn(sp.vstack([pool.anomalies, pool.rows], format="csr"))
     anomalies, unlabelled = units.apply(pool.anomalies), units.apply(pool.rows)

@@ -15,7 +15,7 @@ from devnet.detectors.ensemble.pool import Pool
 from devnet.detectors.ensemble.rank_normal import LARGEST, RankNormal
 
 POOL_ROWS = 20_000  # more do not help
-POOL_VALUES = 1 << 24  # in them
+POOL_VALUES = 1 << 24  # in these rows
 MIN_POOL_ROWS = 2_000
 
 
@@ -33,22 +33,22 @@ class TableLearners(Learners):
 
     @staticmethod
     def n_pool_rows(n_columns: int) -> int:
-        """Fewer where rows are very long, so that the pool stays small in memory."""
+        """Fewer if there are very many columns, so that the pool stays small in memory."""
         return min(POOL_ROWS, max(POOL_VALUES // n_columns, MIN_POOL_ROWS))
 
     @staticmethod
-    def gather(rows: Rows, numbers: np.ndarray) -> np.ndarray:
+    def gather(rows: Rows, indices: np.ndarray) -> np.ndarray:
         """Training rows, dense."""
-        return rows.dense(numbers)
+        return rows.dense(indices)
 
     @staticmethod
     def tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, np.ndarray]]:
-        """Rows of a span, dense."""
+        """Yield the rows of a span as dense tiles."""
         return dense_tiles(rows, span, np.float32)
 
     @staticmethod
     def look(pool: Pool, settings: Settings, generator: np.random.Generator) -> OutOfBag:
-        """Out-of-bag scores of a first pass of trees."""
+        """Out-of-bag scores by a first pass of trees."""
         generators = generator.spawn(settings.n_trees)
         return grow_trees(pool, margin=settings.margin, generators=generators)[1]
 
@@ -60,14 +60,14 @@ class TableLearners(Learners):
         generator: np.random.Generator,
         earlier: Self | None,
     ) -> tuple[Self, list[OutOfBag]]:
-        """Train networks and grow trees; earlier networks are gone on with, trees grown anew."""
+        """Train networks and grow trees; networks resume, trees are always grown from scratch."""
         generators = generator.spawn(settings.n_networks)
         if earlier is None:
             encoding, network = RankNormal.learn(pool.rows), None
             bags = draw_bags(BAG_ROWS, pool, generators)
         else:
             encoding, network = earlier.networks.encoding, earlier.networks.network
-            bags = extend_bags(earlier.networks.bags, pool.labelled, pool.places, generators)
+            bags = extend_bags(earlier.networks.bags, pool.labelled, pool.positions, generators)
         networks, network_votes = train_networks(
             pool, encoding, bags, margin=settings.margin, generators=generators, earlier=network
         )
@@ -90,7 +90,7 @@ class TableLearners(Learners):
 
     @property
     def n_networks(self) -> int:
-        """Networks that were trained."""
+        """Number of networks."""
         return len(self.networks)
 
     @property
@@ -108,7 +108,7 @@ class TableLearners(Learners):
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int, n_pool: int) -> Self:
-        """Take over the arrays of a model file, all of them checked."""
+        """Restore the learners from the arrays of a model file, after checking them."""
         return cls(
             BaggedNetworks.from_tensors(tensors, n_columns, n_pool),
             DeviationTrees.from_tensors(tensors, n_columns),

@@ -17,7 +17,7 @@ POOL_ROWS = 20_000  # more do not help
 class WideLearners(Learners):
     """Column tests on CSR rows; final class.
 
-    Networks and trees learn too little from a few dozen anomalies about a million columns.
+    A few dozen anomalies teach networks and trees too little about a million columns.
     """
 
     n_scorers = 1
@@ -27,22 +27,22 @@ class WideLearners(Learners):
 
     @staticmethod
     def n_pool_rows(n_columns: int) -> int:
-        """As many whatever the columns: a row stores few of them."""
+        """The same for any number of columns: a row stores few of them."""
         return POOL_ROWS
 
     @staticmethod
-    def gather(rows: Rows, numbers: np.ndarray) -> sp.csr_array:
+    def gather(rows: Rows, indices: np.ndarray) -> sp.csr_array:
         """Training rows as CSR."""
-        return rows.sparse(numbers)
+        return rows.sparse(indices)
 
     @staticmethod
     def tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, sp.csr_array]]:
-        """Rows of a span as CSR."""
+        """Yield the rows of a span as CSR tiles."""
         return sparse_tiles(rows, span)
 
     @staticmethod
     def look(pool: Pool, settings: Settings, generator: np.random.Generator) -> OutOfBag:
-        """Leave-one-out scores of the learner itself."""
+        """Leave-one-out scores by the learner itself."""
         return learn_sparse(pool)[1]
 
     @classmethod
@@ -53,7 +53,7 @@ class WideLearners(Learners):
         generator: np.random.Generator,
         earlier: Self | None,
     ) -> tuple[Self, list[OutOfBag]]:
-        """Learn anew, which takes a second; nothing is drawn."""
+        """Learn from scratch, which takes a second; nothing is drawn at random."""
         learner, scores = learn_sparse(pool)
         return cls(learner), [scores]
 
@@ -67,7 +67,7 @@ class WideLearners(Learners):
 
     @property
     def n_networks(self) -> None:
-        """There are none."""
+        """None: these learners have no networks."""
         return None
 
     @property
@@ -81,5 +81,5 @@ class WideLearners(Learners):
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int, n_pool: int) -> Self:
-        """Take over the arrays of a model file, all of them checked."""
+        """Restore the learner from the arrays of a model file, after checking them."""
         return cls(SparseLearner.from_tensors(tensors, n_columns))
