@@ -1,4 +1,4 @@
-"""A small raw table of payments, and a model that was fitted to it, for several test files."""
+"""A small raw table of payments and a model fitted to it, for several test files."""
 
 import datetime
 from functools import cache
@@ -40,5 +40,5 @@ def make_table(n_rows=N, seed=0):
 
 @cache
 def fitted():
-    """A model that nobody may change for good."""
+    """A model shared by tests, which must leave it as it was."""
     return TableModel(random_state=0).fit(make_table()[0], "fraud")

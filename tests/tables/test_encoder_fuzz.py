@@ -1,4 +1,4 @@
-"""Whatever an Arrow table holds: a finite matrix, or a sentence."""
+"""Whatever an Arrow table holds becomes a finite matrix, or a clear error."""
 
 import datetime
 import decimal
@@ -127,9 +127,9 @@ def test_any_table_becomes_a_finite_matrix_or_a_sentence(given_tables):
         assert np.isfinite(matrix).all()
         again.is_sparse = not encoder.is_sparse
         np.testing.assert_array_equal(dense(again.encode(rows)), matrix)
-        for place in range(min(rows.num_rows, 4)):
-            one = rows.slice(place, 1)
-            np.testing.assert_array_equal(dense(encoder.encode(one))[0], matrix[place])
+        for i in range(min(rows.num_rows, 4)):
+            one = rows.slice(i, 1)
+            np.testing.assert_array_equal(dense(encoder.encode(one))[0], matrix[i])
         for row in rows.select(encoder.read_columns()).slice(0, 2).to_pylist():
             assert all(encoder.phrase(row, name) for name in encoder.names)
     assert encoder.check(other.schema, "other") == []
@@ -142,8 +142,8 @@ def every_part(value, path=()):
         for name, part in value.items():
             yield from every_part(part, (*path, name))
     elif isinstance(value, list):
-        for place, part in enumerate(value):
-            yield from every_part(part, (*path, place))
+        for i, part in enumerate(value):
+            yield from every_part(part, (*path, i))
 
 
 MANY_KINDS = pa.table(

@@ -1,4 +1,4 @@
-"""Tables that are written whole or not at all."""
+"""Tables are written completely or not at all."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A uniform sample of rows that stream by."""
+"""A uniform sample of a stream of rows."""
 
 import numpy as np
 import pyarrow as pa

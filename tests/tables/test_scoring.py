@@ -64,6 +64,7 @@ def test_values_of_a_text_file_are_written_as_they_are(model, tmp_path, small_bl
     unknown, learned = done.notes
     assert unknown == "1 column is not known to the model and is ignored: extra"
     assert learned.startswith("rows with fraud = 1 that were learned from score higher")
+    assert learned.endswith("the report of the fit shows how many are found unseen.")
     header, *found = read_lines(tmp_path / "out.csv")
     assert header[:8] == HEADER
     assert [row[:8] for row in found] == lines()
@@ -128,24 +129,24 @@ def test_a_value_that_does_not_fit_is_to_be_corrected(model, tmp_path, small_blo
 )
 def test_outputs_are_checked_before_the_work(model, tmp_path, output, sentence):
     write_lines(tmp_path / "in.csv", lines())
-    told = []
+    counted = []
     with pytest.raises((TableError, OSError), match=sentence):
         score_table(
-            model, tmp_path / "in.csv", tmp_path / output, policy=Budget(3), on_rows=told.append
+            model, tmp_path / "in.csv", tmp_path / output, policy=Budget(3), on_rows=counted.append
         )
-    assert told == []
+    assert counted == []
 
 
 def test_double_names_are_found_before_the_work(model, tmp_path):
     rows = [[*row[:6], "0.5", row[7]] for row in lines()]
     write_lines(tmp_path / "in.csv", rows, [*HEADER[:6], "anomaly_score", "fraud"])
-    told = []
+    counted = []
     with pytest.raises(TableError, match="'anomaly_score' already"):
         score_table(
             model,
             tmp_path / "in.csv",
             tmp_path / "out.csv",
             policy=Budget(3),
-            on_rows=told.append,
+            on_rows=counted.append,
         )
-    assert told == []
+    assert counted == []

@@ -1,17 +1,17 @@
-"""Single rows of a table: by number, and what they are called."""
+"""Single rows of a table by number, and their names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from devnet.tables.columns.column_learning import UNIQUE
+from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.sources.opening import Source
 from devnet.tables.table_error import TableError
 
 
 def take_rows(source: Source, numbers: Sequence[int], columns: Sequence[str]) -> pa.Table:
-    """Rows of the given numbers, counted from 0, in the order of the numbers."""
+    """Rows with the given numbers, counted from 0, in the order of the numbers."""
     wanted = np.unique(np.asarray(numbers, dtype=np.int64))
     found, start = [], 0
     for batch in source.batches(columns):
@@ -33,15 +33,15 @@ def take_rows(source: Source, numbers: Sequence[int], columns: Sequence[str]) ->
     return pa.concat_tables(found).take(np.searchsorted(wanted, numbers))
 
 
-def choose_id_column(left_out: dict[str, str]) -> str | None:
-    """The first column that was left out because its values all differ."""
-    return next((name for name, why in left_out.items() if why == UNIQUE), None)
+def choose_id_column(left_out: Mapping[str, LeftOut]) -> str | None:
+    """The first column that was left out because its values are all distinct."""
+    return next((name for name, one in left_out.items() if one.reason is Why.UNIQUE), None)
 
 
 def row_ids(
     rows: pa.Table | pa.RecordBatch, id_column: str | None, number: np.ndarray
 ) -> list[str]:
-    """What rows are called: by the id column, else by their number."""
+    """Names of rows: from the id column, else by their number."""
     if id_column is None or id_column not in rows.schema.names:
         return [f"row {n}" for n in number.tolist()]
     values = rows[id_column].to_pylist()

@@ -14,8 +14,8 @@ from devnet.significance.ranks import ConformalRanks
 from devnet.tables.encoder import TableEncoder
 
 N_REASONS = 3  # columns that a text names
-LEAST_SHARE = 0.05  # of the largest contribution, for a column to be a reason
-MAX_PROFILES = 1000  # labelled anomalies that others are compared with
+LEAST_SHARE = 0.05  # of the largest contribution that a reason must have
+MAX_PROFILES = 1000  # labelled anomalies that rows are compared with
 
 
 class Reason(NamedTuple):
@@ -30,17 +30,17 @@ class Explanation(NamedTuple):
     """Why a row has its score."""
 
     row: int  # its number in the table, counted from 0
-    id: str  # what the table calls it
+    id: str  # its name in the table
     score: float
     p_value: float
     baseline_score: float  # of a typical unlabelled row
     contributions: dict[str, float]  # of columns that add something, the largest first
     reasons: list[Reason]  # what raises the score most
-    nearest: str | None  # the labelled anomaly with the most similar reasons, if one has similar
+    nearest: str | None  # the labelled anomaly with the most similar reasons, if any are similar
 
 
 class Explainer:
-    """Knows a typical row, and the reasons of labelled anomalies.
+    """Explains rows by a typical row and by the reasons of labelled anomalies.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Explainer:
     profiles : csr_array of shape (n_labelled, n_input_columns)
         Contributions to the scores of labelled anomalies.
     ids : sequence of str
-        What these anomalies are called.
+        Names of these anomalies.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Explainer:
     def learn(
         cls, encoder: TableEncoder, detector: Any, unlabelled: Any, labelled: Any, ids: list[str]
     ) -> Self:
-        """Look at encoded training rows."""
+        """Learn from encoded training rows."""
         baseline = typical_row(detector, unlabelled).astype(np.float32)
         without = cls(encoder, detector, baseline, sp.csr_array((0, len(encoder.names))), [])
         profiles = sp.csr_array(without.contributions(labelled[:MAX_PROFILES]), dtype=np.float32)
@@ -85,10 +85,13 @@ class Explainer:
     def explain(
         self, rows: pa.Table, number: np.ndarray, ids: list[str], ranks: ConformalRanks
     ) -> list[Explanation]:
-        """Explain raw rows, given their numbers and names, and what their p-values are ranks in."""
+        """Explain raw rows of a checked table.
+
+        Given are their numbers and names, and the ranks that p-values come from.
+        """
         if not len(rows):
             return []
-        matrix = self.encoder.encode(rows)
+        matrix = self.encoder.encode_checked(rows)
         scores = self.detector.anomaly_score(matrix)
         profiles = sp.csr_array(self.contributions(matrix))
         parts = [self._by_column(profiles[[i]]) for i in range(len(rows))]
@@ -111,21 +114,21 @@ class Explainer:
 
     def _most_like(self, profile: sp.csr_array, name: str) -> str | None:
         """The labelled anomaly, other than the row itself, with the most similar contributions."""
-        others = [place for place, one in enumerate(self.ids) if one != name]
+        others = [i for i, one in enumerate(self.ids) if one != name]
         if not others:
             return None
-        (place,), (similarity,) = nearest(profile, self.profiles[others])
-        return self.ids[others[place]] if similarity > 0 else None
+        (position,), (similarity,) = nearest(profile, self.profiles[others])
+        return self.ids[others[position]] if similarity > 0 else None
 
     def labelled_scores(self) -> np.ndarray:
-        """Scores of the labelled anomalies: that of a typical row and what their columns add."""
+        """Scores of the labelled anomalies: a typical row's score plus what their columns add."""
         added = np.asarray(self.profiles.sum(axis=1)).ravel()
         scores: np.ndarray = baseline_score(self.detector, self.baseline) + added
         return scores
 
     def _by_column(self, profile: sp.csr_array) -> dict[str, float]:
         order = np.argsort(-profile.data, kind="stable")
-        names = [self.encoder.names[place] for place in profile.indices[order]]
+        names = [self.encoder.names[i] for i in profile.indices[order]]
         return dict(zip(names, profile.data[order].tolist(), strict=True))
 
     def _reasons(self, raw: dict[str, Any], parts: dict[str, float]) -> list[Reason]:
@@ -144,8 +147,8 @@ class Explainer:
             "profile_column": self.profiles.indices.astype(np.int64),
             "profile_start": self.profiles.indptr.astype(np.int64),
         }
-        places = np.flatnonzero(self.baseline)
-        return {**arrays, "typical_column": places, "typical_value": self.baseline[places]}
+        columns = np.flatnonzero(self.baseline)
+        return {**arrays, "typical_column": columns, "typical_value": self.baseline[columns]}
 
     @classmethod
     def from_tensors(
@@ -167,11 +170,11 @@ class Explainer:
             raise edited("the reasons of labelled anomalies", "they are of other columns")
         profiles = sp.csr_array((value, column, start), shape=(len(ids), n_names))
         n_typical = size_of(tensors, "typical_column")
-        places = tensor(tensors, "typical_column", (n_typical,), "int64")
-        if n_typical and not (places.min() >= 0 and places.max() < encoder.n_columns):
+        columns = tensor(tensors, "typical_column", (n_typical,), "int64")
+        if n_typical and not (columns.min() >= 0 and columns.max() < encoder.n_columns):
             raise edited("the typical row", f"it has other than {encoder.n_columns} columns")
         baseline = np.zeros(encoder.n_columns, np.float32)
-        baseline[places] = tensor(tensors, "typical_value", (n_typical,))
+        baseline[columns] = tensor(tensors, "typical_value", (n_typical,))
         return cls(encoder, detector, baseline, profiles, ids)
 
 

@@ -7,13 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from devnet.core.sentence import Setting
 from devnet.tables.table_error import TableError
 
 SHOWN = 4  # values that a message names
 
 
 def label_text(column: pa.Array) -> pa.Array:
-    """Labels as text, missing ones null: 1 and 1.0 are both "1", and true is "true"."""
+    """Labels as text, null if missing: 1 and 1.0 are both "1", and true is "true"."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_floating(column.type):
@@ -24,7 +25,9 @@ def label_text(column: pa.Array) -> pa.Array:
     if pa.types.is_nested(column.type):
         raise TableError(
             f"the label column holds values of the type {column.type}; labels are numbers, "
-            "booleans or text, such as 1 for a labelled anomaly. Name another column with --label."
+            "booleans or text, such as 1 for a labelled anomaly. Name another column with ",
+            Setting("label"),
+            ".",
         )
     text = column.cast(pa.string())
     trimmed = pc.utf8_trim_whitespace(text)
@@ -35,8 +38,8 @@ def has_label(column: pa.Array, anomaly: str) -> np.ndarray:
     """Which rows of a label column mark anomalies; true, 1 and 1.0 are the same."""
     codes = pc.dictionary_encode(label_text(column))
     meant = [same_label(anomaly, [value]) is not None for value in codes.dictionary.to_pylist()]
-    places = pc.fill_null(codes.indices, -1).to_numpy(zero_copy_only=False)
-    found: np.ndarray = np.append(meant, False)[places].astype(bool)
+    position = pc.fill_null(codes.indices, -1).to_numpy(zero_copy_only=False)
+    found: np.ndarray = np.append(meant, False)[position].astype(bool)
     return found
 
 
@@ -45,9 +48,9 @@ def find_anomaly_value(
 ) -> str:
     """The value that marks labelled anomalies.
 
-    Of two numbers or booleans the larger one; of two texts the rarer one; a single value beside
-    missing ones, unless it is zero. `anomaly` names it where that would be wrong, or where there
-    are more values.
+    It is the larger of two numbers or booleans, the rarer of two texts, or a single value next to
+    missing ones, unless that is zero. `anomaly` names it if that is wrong, or if there are more
+    values.
 
     Parameters
     ----------
@@ -58,12 +61,14 @@ def find_anomaly_value(
     n_missing : int
         Rows without a label.
     anomaly : str, optional
-        What the caller says.
+        The value, if the caller names it.
     """
     if not counts:
         raise TableError(
             f"the label column {label!r} is empty in all {n_missing:,} rows: no labelled anomaly. "
-            f"Put 1 into it for rows that are known anomalies, or name another column with --label."
+            "Put 1 into it for rows that are known anomalies, or name another column with ",
+            Setting("label"),
+            ".",
         )
     values = sorted(counts, key=_as_number_or_text)
     named = None
@@ -71,8 +76,10 @@ def find_anomaly_value(
         named = same_label(anomaly, counts)
         if named is None:
             raise TableError(
-                f"no row has the value {anomaly!r} in the label column {label!r}, whose values are "
-                f"{_list(values)}; name one of them with --anomaly."
+                f"no row has the value {anomaly!r} in the label column {label!r}, which has "
+                f"{_list(values)}; name one of them with ",
+                Setting("anomaly"),
+                ".",
             )
     found = _guess(label, values, counts, n_missing) if named is None else named
     if counts[found] == sum(counts.values()) + n_missing:
@@ -85,7 +92,7 @@ def find_anomaly_value(
 
 
 def same_label(anomaly: str, values: Iterable[str]) -> str | None:
-    """Which of the values a caller means: the same text, number or truth; None if none."""
+    """The value that a caller means: the same text, number or truth; None if there is none."""
     values = list(values)
     wanted = anomaly.strip()
     if wanted in values:
@@ -99,7 +106,8 @@ def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int
         raise TableError(
             f"the label column {label!r} has {len(values)} or more different values "
             f"({_list(values)}), but only one can mark anomalies. Name it, and all others are "
-            f"unlabelled: --label {label} --anomaly {_quoted(_rarest(values, counts))}"
+            "unlabelled: ",
+            Setting("anomaly", _rarest(values, counts)),
         )
     if len(values) == 2:
         return values[-1] if _are_numbers(values) else _rarest(values, counts)
@@ -107,8 +115,10 @@ def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int
     is_zero = value == "no" or _number(value) == 0
     if is_zero or not n_missing:
         raise TableError(
-            f"every label in {label!r} is {value!r}: no labelled anomaly beside other rows. Put 1 "
-            "into the rows that are known anomalies, or name another column with --label."
+            f"every label in {label!r} is {value!r}: no labelled anomaly next to other rows. Put 1 "
+            "into the rows that are known anomalies, or name another column with ",
+            Setting("label"),
+            ".",
         )
     return value
 
@@ -124,7 +134,7 @@ def _as_number_or_text(value: str) -> tuple[bool, Decimal | str]:
 
 
 def _number(value: str) -> Decimal | None:
-    """The number that a label is, true and false being 1 and 0; None for other text."""
+    """A label as a number, 1 and 0 for true and false; None for other text."""
     if value.lower() in ("false", "true"):
         return Decimal(value.lower() == "true")
     try:
@@ -141,7 +151,3 @@ def _rarest(values: list[str], counts: dict[str, int]) -> str:
 def _list(values: list[str]) -> str:
     shown = ", ".join(repr(value[:40]) for value in values[:SHOWN])
     return shown + (", ..." if len(values) > SHOWN else "")
-
-
-def _quoted(value: str) -> str:
-    return value if value.isalnum() else repr(value)

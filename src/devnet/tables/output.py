@@ -1,4 +1,4 @@
-"""Writing a table batch by batch; it appears under its name only when it is whole."""
+"""Writing a table batch by batch; the file appears only when it is complete."""
 
 import errno
 import os
@@ -17,8 +17,8 @@ from devnet.core.whole_file import check_target, whole_file
 from devnet.tables.sources.plain_columns import plain_batch, undictionaried
 from devnet.tables.table_error import TableError
 
-GROUP_ROWS = 131_072  # of a row group at least, where rows are not long
-GROUP_BYTES = 1 << 27  # of rows that wait for their row group at most
+GROUP_ROWS = 131_072  # rows of a row group, unless they are long
+GROUP_BYTES = 1 << 27  # bytes of rows that wait for their row group, at most
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -32,11 +32,11 @@ def open_output(
     Parameters
     ----------
     path : str or Path
-        Its suffix tells the format: .parquet, .pq, .csv, .tsv, .arrow or .feather.
+        The suffix gives the format: .parquet, .pq, .csv, .tsv, .arrow or .feather.
     schema : pyarrow.Schema
         Of all batches.
     distinct : collection of str
-        Columns whose values nearly all differ, for which Parquet need not try a dictionary.
+        Columns of nearly all distinct values, for which Parquet need not try a dictionary.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def open_output(
     except OSError as error:
         if body_failed:
             raise
-        raise _sentence(error, target) from error
+        raise _cannot_write(error, target) from error
 
 
 def is_text_file(path: str | Path) -> bool:
@@ -74,7 +74,7 @@ def is_text_file(path: str | Path) -> bool:
 
 
 def check_output(path: str | Path, schema: pa.Schema) -> None:
-    """Refuse a file that these columns cannot be written to, before work is done for it."""
+    """Refuse a file that cannot hold these columns, before any work is done for it."""
     _writer_of(Path(path), schema, ())
     check_target(Path(path))
 
@@ -91,7 +91,7 @@ class _Writer(ABC):
 
 @final
 class _ParquetWriter(_Writer):
-    """Collects batches to row groups that are worth reading at once."""
+    """Collects batches into row groups that are worth reading at once."""
 
     def __init__(self, path: Path, schema: pa.Schema, distinct: Collection[str]) -> None:
         self._schema = schema
@@ -126,8 +126,8 @@ class _ParquetWriter(_Writer):
 class _PlainWriter(_Writer):
     """Writes each batch as it comes: CSV and Arrow.
 
-    Values are written instead of codes: an Arrow file has a single dictionary for a column, but
-    batches may have one each.
+    Values are written instead of codes: an Arrow file has a single dictionary per column, but
+    each batch may have its own.
     """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -184,11 +184,11 @@ def _write(writer: _Writer, batch: pa.RecordBatch, schema: pa.Schema, path: Path
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Whatever goes wrong while writing as a sentence."""
+    """Turn whatever goes wrong while writing into a clear error."""
     try:
         yield
     except OSError as error:
-        raise _sentence(error, path) from error
+        raise _cannot_write(error, path) from error
     except pa.ArrowException as error:
         raise TableError(
             f"{path} cannot hold these values ({error}); write to a file that ends in .parquet, or "
@@ -200,12 +200,12 @@ def _columns(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} ({field.type})" for field in schema)
 
 
-def _sentence(error: OSError, path: Path) -> OSError:
-    if error.errno is None:  # is a sentence
+def _cannot_write(error: OSError, path: Path) -> OSError:
+    if error.errno is None:  # is clear already
         return error
     reason = os.strerror(error.errno)
     if error.errno in _FULL:
-        advice = "free some space or write to another disk, then run the same command again"
+        advice = "free some space or write to another disk, then try again"
     else:
         advice = f"choose a folder that you may write to (ls -ld {path.parent})"
     return type(error)(f"{path} cannot be written: {reason}; {advice}. Nothing was left there.")

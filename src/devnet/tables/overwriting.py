@@ -1,4 +1,4 @@
-"""Outputs that would replace the table that they are made from, or become part of it."""
+"""Refusing outputs that would replace the table they are made from, or become part of it."""
 
 import glob
 import os
@@ -18,14 +18,12 @@ def refuse_overwriting(table: Any, *targets: str | Path | None) -> None:
     ----------
     table : Source, path, glob or object in memory
     *targets : str, path or None
-        Files that are to be written; None is none.
+        Files to write; None stands for no file.
     """
     paths = [Path(target) for target in targets if target is not None]
-    for place, target in enumerate(paths):
-        if any(_is_same(target, other) for other in paths[:place]):
-            raise TableError(
-                f"two outputs are the same file {target}; give each of them a name of its own."
-            )
+    for i, target in enumerate(paths):
+        if any(_is_same(target, other) for other in paths[:i]):
+            raise TableError(f"two outputs are the same file {target}; give each its own name.")
     for target in paths:
         _refuse(target, table)
 
@@ -44,7 +42,7 @@ def _refuse(target: Path, table: Any) -> None:
 
 
 def _inputs(table: Any) -> tuple[str, tuple[Path, ...]]:
-    """What a table is called, and its files."""
+    """The name of a table, and its files."""
     if isinstance(table, Source):
         return table.name, table.paths
     if isinstance(table, str | os.PathLike) and os.fspath(table):
@@ -60,13 +58,13 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def _would_be_read(target: Path, name: str) -> bool:
     """Whether a new file lies in a folder, or matches a pattern, that is read as a table."""
-    place = PurePath(os.path.realpath(target))
+    path = PurePath(os.path.realpath(target))
     if Path(name).is_dir():
-        is_table = place.suffix.lower() in PARQUET_SUFFIXES and place.name[0] not in "._"
-        return is_table and str(place.parent) == os.path.realpath(name)
+        is_table = path.suffix.lower() in PARQUET_SUFFIXES and path.name[0] not in "._"
+        return is_table and str(path.parent) == os.path.realpath(name)
     if Path(name).exists() or not glob.has_magic(name):
         return False
-    spellings = {str(place), os.path.abspath(target)}  # noqa: PTH100
+    spellings = {str(path), os.path.abspath(target)}  # noqa: PTH100
     return any(_matches(spelling, os.path.abspath(name)) for spelling in spellings)  # noqa: PTH100
 
 

@@ -1,4 +1,4 @@
-"""A uniform sample of rows that stream by, in bounded memory."""
+"""A uniform sample of a stream of rows, in bounded memory."""
 
 from typing import Any, NamedTuple
 
@@ -10,19 +10,19 @@ LEAST_ROWS = 2  # however long they are
 
 
 class Sample(NamedTuple):
-    """Rows in the order in which they came."""
+    """Rows in the order of the stream."""
 
     rows: pa.Table
-    number: np.ndarray  # (n,) which row of the whole table each is, counted from 0
-    key: np.ndarray  # (n,) what each was kept for
+    number: np.ndarray  # (n,) of the rows in the table, counted from 0
+    key: np.ndarray  # (n,) by which they were kept
 
 
 class Reservoir:
     """Keeps the `size` rows with the smallest keys; a uniform sample if keys are random.
 
-    Whoever draws the keys decides the sample: batches of any length give the same rows. Samples
-    of the parts of a table become one of the whole by keeping the smallest keys again. Where rows
-    are long, as many are kept as fit into `n_bytes`.
+    The keys alone decide the sample: batches of any length give the same rows. Samples of the
+    parts of a table become a sample of all of it by keeping the smallest keys again. If rows are
+    long, as many are kept as fit into `n_bytes`.
     """
 
     def __init__(self, size: int, n_bytes: float = np.inf) -> None:
@@ -30,10 +30,10 @@ class Reservoir:
         self._most_bytes = n_bytes
         self._kept: list[Sample] = []
         self._n_kept = self._n_bytes = 0
-        self._largest_key = np.inf  # no row with this key or a larger one can stay
+        self._largest_key = np.inf  # rows with this key or a larger one cannot stay
 
     def add(self, batch: pa.RecordBatch, number: np.ndarray, key: np.ndarray) -> None:
-        """Show rows with their numbers and keys."""
+        """Add rows with their numbers and keys."""
         stays = np.flatnonzero(key < self._largest_key)
         if len(stays):
             rows = pa.Table.from_batches([batch])
@@ -45,24 +45,24 @@ class Reservoir:
             self._shrink()
 
     def sample(self) -> Sample:
-        """What is kept now; something must have been shown before."""
+        """The rows kept now; some must have been added before."""
         self._shrink()
         return self._kept[0]
 
     def _shrink(self) -> None:
-        whole = smallest(self._kept, self._size, self._most_bytes)
-        if len(whole.key) < self._n_kept:
-            largest = whole.key.max()
+        merged = smallest(self._kept, self._size, self._most_bytes)
+        if len(merged.key) < self._n_kept:
+            largest = merged.key.max()
             left_out = [part.key[part.key > largest] for part in self._kept]
             self._largest_key = min([key.min() for key in left_out if len(key)], default=largest)
-        self._kept, self._n_kept = [whole], len(whole.key)
-        self._n_bytes = whole.rows.nbytes
+        self._kept, self._n_kept = [merged], len(merged.key)
+        self._n_bytes = merged.rows.nbytes
 
 
 def smallest(samples: list[Sample], size: int, n_bytes: float = np.inf) -> Sample:
     """One sample of several: the rows with the smallest keys, in the order of their numbers.
 
-    As many as fit into `n_bytes`, of which LEAST_ROWS always do.
+    As many as fit into `n_bytes`, but at least LEAST_ROWS.
     """
     rows = pa.concat_tables([sample.rows for sample in samples])
     number = np.concatenate([sample.number for sample in samples])
@@ -80,7 +80,7 @@ def smallest(samples: list[Sample], size: int, n_bytes: float = np.inf) -> Sampl
 
 
 def row_bytes(rows: pa.Table) -> np.ndarray:
-    """About how many bytes each row takes."""
+    """Bytes that each row takes, roughly."""
     total: np.ndarray = np.zeros(len(rows), dtype=np.int64)
     for column in rows.columns:
         total += _value_bytes(column)
@@ -98,7 +98,7 @@ def _value_bytes(column: pa.ChunkedArray) -> Any:
         return (_lengths(pc.list_value_length(column)) * each).astype(np.int64)
     try:
         return _lengths(pc.binary_length(column))
-    except pa.ArrowNotImplementedError:  # neither text nor binary: all values take the same
+    except pa.ArrowNotImplementedError:  # neither text nor binary: all values are of one size
         return column.nbytes // max(len(column), 1)
 
 

@@ -7,17 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from devnet.core.sentence import Sentence, Setting
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
+from devnet.tables.description import policy_notes
+from devnet.tables.opened_table import OpenedTable, ScoredBatch, scored_columns
 from devnet.tables.output import check_output, is_text_file, open_output
 from devnet.tables.overwriting import refuse_overwriting
-from devnet.tables.scored_rows import ScoredBatch
 from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
 
-ROW = "row"  # the column that numbers rows which have no names
-DISTINCT = ("anomaly_score", "nominal_p_value")  # columns whose values nearly all differ
+ROW = "row"  # the column that numbers rows without names
+DISTINCT = ("anomaly_score", "nominal_p_value")  # columns of nearly all distinct values
 
 
 class ScoredFile(NamedTuple):
@@ -27,7 +29,7 @@ class ScoredFile(NamedTuple):
     n_alerts: int
     threshold: float
     policy: str  # which rows are alerts, in words
-    notes: list[str]  # what was odd about the table's columns
+    notes: list[str | Sentence]  # what is odd about the table's columns
 
 
 def score_table(
@@ -41,10 +43,9 @@ def score_table(
 ) -> ScoredFile:
     """Write a table with its scores, p-values and alerts to a Parquet, CSV or Arrow file.
 
-    The file appears under its name only when it is whole. Policies that depend on the whole
-    table (a budget, a false discovery rate) take a pass of their own first. Values of a text file
-    are written as they are in it; only where the output has types, columns that the model uses
-    have theirs.
+    The file appears only when it is complete. Policies that depend on all rows (a budget, a
+    false discovery rate) take an extra pass first. Values of a text file are written as they are
+    in it, except that columns used by the model have types if the output has any.
 
     Parameters
     ----------
@@ -52,33 +53,34 @@ def score_table(
     table : path, glob, frame, Arrow table or dict of columns
     output : str or path
     only_id : bool, default=False
-        Leave out the table's columns but for the one that names rows; where there is none, rows
-        are numbered from 0.
+        Leave out the table's columns except the one that names rows; without one, rows are
+        numbered from 0.
     policy : AlertPolicy, optional
-        Instead of the model's.
+        Used instead of the model's.
     on_rows : callable, optional
-        Is told the number of rows that are done.
+        Gets the number of rows scored so far.
     """
-    source, notes = model.open(table)
+    opened = OpenedTable(model, table)
+    source = opened.source
     refuse_overwriting(source, output)
-    names = model.id_columns(source) if only_id else list(source.schema.names)
+    names = opened.id_columns if only_id else list(source.schema.names)
     kept = _PassedColumns.choose(model, source, names, is_text=is_text_file(output))
     schema = _schema(model, source.name, kept)
     check_output(output, schema)
     chosen = policy or model.policy
-    threshold = model.threshold(source, chosen, on_rows=on_rows)
+    threshold = opened.threshold(chosen, on_rows=on_rows)
     alarm = Alarm(threshold)
     n_rows = n_alerts = 0
-    distinct = [ROW, *model.id_columns(source), *DISTINCT]
+    distinct = [ROW, *opened.id_columns, *DISTINCT]
     with open_output(output, schema, distinct) as write:
-        scored = model.scored_batches(source, kept.typed, on_rows=on_rows)
-        for (batch, number, scores), passed in kept.beside(scored, source.name):
+        scored = opened.scored_batches(kept.typed, on_rows=on_rows)
+        for (batch, number, scores), passed in kept.with_texts(scored, source.name):
             columns = kept.columns(batch, passed) or {ROW: number}
-            columns |= model.columns_of(scores, alarm)
+            columns |= scored_columns(model, scores, alarm)
             write(pa.RecordBatch.from_pydict(columns, schema))
             n_rows += len(batch)
             n_alerts += int(columns["is_alert"].sum())
-    notes = [*notes, *_learned_rows(model, source), *model.policy_notes(chosen)]
+    notes = [*opened.notes, *_learned_rows(model, source), *policy_notes(model, chosen)]
     return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), notes)
 
 
@@ -86,14 +88,14 @@ class _PassedColumns(NamedTuple):
     """Columns of the table that are written, and where they come from."""
 
     fields: list[pa.Field]
-    typed: list[str]  # of them, as the model reads them
-    texts: Source | None  # of the others, as they are in a text file
+    typed: list[str]  # those written as the model reads them
+    texts: Source | None  # of the others, as a text file has them
 
     @classmethod
     def choose(
         cls, model: TableModel, source: Source, names: list[str], is_text: bool
     ) -> "_PassedColumns":
-        """Text as it is written for all columns, or for those that the model does not use."""
+        """Take text as written for all columns, or for those that the model does not use."""
         used = [] if is_text else model.encoder_.read_columns()
         texts = source.as_written()
         typed = [name for name in names if texts is None or name in used]
@@ -102,10 +104,10 @@ class _PassedColumns(NamedTuple):
         found = [(source if name in used else texts).schema.field(name) for name in names]
         return cls(found, typed, texts)
 
-    def beside(
+    def with_texts(
         self, scored: Iterator[ScoredBatch], table: str
     ) -> Iterator[tuple[ScoredBatch, pa.RecordBatch | None]]:
-        """ScoredBatch batches, each with the texts of its rows."""
+        """Scored batches, each with the texts of its rows."""
         if self.texts is None:
             yield from ((one, None) for one in scored)
             return
@@ -114,11 +116,11 @@ class _PassedColumns(NamedTuple):
         for one in scored:
             passed = next(texts, None)
             if passed is None or len(passed) != len(one.batch):
-                raise TableError(f"{table} was changed while it was read; score it again.")
+                raise TableError(f"{table} changed while it was being read; score it again.")
             yield one, passed
 
     def columns(self, batch: pa.RecordBatch, passed: pa.RecordBatch | None) -> dict[str, Any]:
-        """What is written of a batch."""
+        """The columns of a batch to write."""
         return {
             field.name: batch[field.name]
             if passed is None or field.name in self.typed
@@ -130,18 +132,19 @@ class _PassedColumns(NamedTuple):
 def _schema(model: TableModel, table: str, kept: _PassedColumns) -> pa.Schema:
     """Columns of the output: those that are kept, or the row's number, and what is added."""
     nothing: np.ndarray = np.empty(0)
-    added = pa.RecordBatch.from_pydict(model.columns_of(nothing, Alarm(Threshold(0.0)))).schema
+    columns = scored_columns(model, nothing, Alarm(Threshold(0.0)))
+    added = pa.RecordBatch.from_pydict(columns).schema
     _refuse_double_names(table, [field.name for field in kept.fields], added.names)
     return pa.schema([*(kept.fields or [pa.field(ROW, pa.int64())]), *added])
 
 
 def _learned_rows(model: TableModel, source: Source) -> list[str]:
-    """A note, where rows may be scored that were learned from."""
+    """A note if training rows may be among the scored ones."""
     if model.label_ not in source.schema.names:
         return []
     return [
         f"rows with {model.label_} = {model.anomaly_} that were learned from score higher than new "
-        "ones would; how many of such are found, the report of the fit tells."
+        "ones would; the report of the fit shows how many are found unseen."
     ]
 
 
@@ -149,6 +152,8 @@ def _refuse_double_names(table: str, kept: list[str], added: list[str]) -> None:
     double = [name for name in added if name in kept]
     if double:
         raise TableError(
-            f"{table} has a column {double[0]!r} already, was it scored before? Score the table "
-            "that it was made from, or leave the table's columns out with --only-id."
+            f"{table} has a column {double[0]!r} already; was it scored before? Score the "
+            "original table, or leave the table's columns out with ",
+            Setting("only_id", True),
+            ".",
         )

@@ -1,4 +1,4 @@
-"""What is raised where a table cannot be used."""
+"""The error about a table that cannot be used."""
 
 from devnet.core.sentence import UserError
 

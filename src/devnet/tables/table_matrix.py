@@ -11,12 +11,12 @@ TILE = 2048  # rows
 
 
 def fill_dense(out: np.ndarray, entries: Sequence[tuple[int, Entry]]) -> None:
-    """Write entries, each counted from its first column, into a matrix of zeros."""
+    """Write entries into a matrix of zeros, each from its first column on."""
     for start, (column, value, row) in entries:
         if row is not None:
             out[row, start + column] = value
     by_row = [(start, entry) for start, entry in entries if entry.row is None]
-    for first in range(0, len(out), TILE):  # few rows at a time stay in the processor's cache
+    for first in range(0, len(out), TILE):  # a few rows stay in the processor's cache
         _fill_tile(out[first : first + TILE], by_row, slice(first, first + TILE))
 
 
@@ -31,7 +31,7 @@ def _fill_tile(out: np.ndarray, entries: Sequence[tuple[int, Entry]], tile: slic
 
 
 def to_sparse(entries: Sequence[tuple[int, Entry]], shape: tuple[int, int]) -> sp.csr_array:
-    """A CSR matrix of the entries that are not zero."""
+    """A CSR matrix of the nonzero entries."""
     by_row = [(start, entry) for start, entry in entries if entry.row is None]
     matrix = _regular(by_row, shape)
     for start, (column, value, row) in entries:
@@ -44,7 +44,7 @@ def to_sparse(entries: Sequence[tuple[int, Entry]], shape: tuple[int, int]) -> s
 
 
 def _regular(entries: Sequence[tuple[int, Entry]], shape: tuple[int, int]) -> sp.csr_array:
-    """Of entries with at most one value in each row."""
+    """A CSR matrix of entries with at most one value per row."""
     tiles = [slice(first, min(first + TILE, shape[0])) for first in range(0, shape[0], TILE)]
     parts = [_regular_tile(entries, tile) for tile in tiles]
     none = _regular_tile([], slice(0, 0))
@@ -56,17 +56,17 @@ def _regular(entries: Sequence[tuple[int, Entry]], shape: tuple[int, int]) -> sp
 def _regular_tile(
     entries: Sequence[tuple[int, Entry]], tile: slice
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values that are not zero, their columns, and how many each row has."""
+    """Nonzero values, their columns, and the number in each row."""
     columns = np.empty((tile.stop - tile.start, len(entries)), dtype=np.int32)
     values = np.empty(columns.shape, dtype=np.float32)
-    for place, (start, (column, value, _)) in enumerate(entries):
-        columns[:, place] = start + (column if isinstance(column, int) else column[tile])
-        values[:, place] = value if isinstance(value, float) else value[tile]
+    for i, (start, (column, value, _)) in enumerate(entries):
+        columns[:, i] = start + (column if isinstance(column, int) else column[tile])
+        values[:, i] = value if isinstance(value, float) else value[tile]
     is_there = values != 0
     return values[is_there], columns[is_there], np.count_nonzero(is_there, axis=1)
 
 
 def is_smaller_sparse(matrix: sp.csr_array) -> bool:
-    """Whether a CSR matrix, with an index of four bytes to each value, takes less than a dense."""
+    """Whether a CSR matrix, with four bytes of index per value, is smaller than a dense one."""
     n, n_columns = matrix.shape
     return bool(2 * matrix.nnz + n < n * n_columns)

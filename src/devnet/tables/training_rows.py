@@ -1,7 +1,7 @@
 """One pass over a training table: what its columns are like, and the rows to learn from.
 
-A fit draws a limited number of rows however long the table is, so a uniform sample of as many
-unlabelled rows is all that has to stay in memory.
+A fit draws a limited number of rows however long the table is, so only a uniform sample of as many
+unlabelled rows must stay in memory.
 """
 
 from collections.abc import Callable, Collection
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from devnet.core.sentence import Setting
 from devnet.tables.columns.text_values import MAX_TEXT
 from devnet.tables.encoder import TableSummary
 from devnet.tables.label_column import find_anomaly_value, label_text, same_label
@@ -19,18 +20,18 @@ from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError
 
 KEPT_ROWS = 1 << 18  # more than the 256,000 that the paper's training draws
-KEPT_VALUES = 1 << 26  # in them, where a table has very many columns
+KEPT_VALUES = 1 << 26  # values in them, if a table has very many columns
 MIN_KEPT_ROWS = 20_000
-KEPT_BYTES = 1 << 29  # in them, where rows are long
-MIN_UNLABELLED = 2  # rows without which nothing says what is normal
-MAX_LABEL_VALUES = 100  # different labels that are counted
+KEPT_BYTES = 1 << 29  # bytes in them, if rows are long
+MIN_UNLABELLED = 2  # rows; with fewer, nothing says what is normal
+MAX_LABEL_VALUES = 100  # distinct labels that are counted
 
 OnRows = Callable[[int], None]
-"""Called with the number of rows that are done, after each batch."""
+"""Called after each batch with the number of rows done."""
 
 
 class TrainingRows(NamedTuple):
-    """What is learned from."""
+    """The rows to learn from, and what all rows are like."""
 
     summary: TableSummary  # of all rows
     unlabelled: Sample
@@ -62,13 +63,13 @@ def read_training_rows(
     anomaly : str, optional
         Its value that marks anomalies, if it is not the obvious one.
     ignore, categorical : collections of str
-        Columns that are not read, and that are categories whatever their type.
+        Columns that are not read; columns that are categories whatever their type.
     id_column : str, optional
         A column that names rows; it is read, but not learned from.
     generator : numpy Generator
         Draws which rows are kept.
     on_rows : callable, optional
-        Is told the number of rows read so far.
+        Gets the number of rows read so far.
     """
     unused = {*ignore, *([id_column] if id_column else [])}
     summary = TableSummary(source.schema, label=label, ignore=unused, categorical=categorical)
@@ -108,10 +109,10 @@ def _refuse_too_few(n_unlabelled: int, table: str) -> None:
         )
 
 
-def _with_short_texts(batch: pa.RecordBatch, whole: Collection[str | None]) -> pa.RecordBatch:
-    """Texts cut to what they are known by, but for columns that are to stay whole."""
+def _with_short_texts(batch: pa.RecordBatch, uncut: Collection[str | None]) -> pa.RecordBatch:
+    """Texts cut to the length by which they are known, except in columns that stay uncut."""
     columns = [
-        column if field.name in whole else _short(column)
+        column if field.name in uncut else _short(column)
         for field, column in zip(batch.schema, batch.columns, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
@@ -126,7 +127,7 @@ def _short(column: pa.Array) -> pa.Array:
 
 
 class _Strata:
-    """A reservoir for each label: which of two marks anomalies is only known at the end."""
+    """A reservoir per label: which of two marks anomalies is known only at the end."""
 
     def __init__(
         self,
@@ -155,8 +156,8 @@ class _Strata:
         self.n_rows += len(batch)
         strata = [value if self._may_mark_anomalies(value) else None for value in values]
         for stratum in dict.fromkeys(strata):
-            places = np.flatnonzero([one == stratum for one in strata])
-            rows = np.flatnonzero(np.isin(code, places))
+            codes_of_stratum = np.flatnonzero([one == stratum for one in strata])
+            rows = np.flatnonzero(np.isin(code, codes_of_stratum))
             part = batch if len(rows) == len(batch) else batch.take(rows)
             if stratum not in self.kept:
                 self.kept[stratum] = Reservoir(self._size, KEPT_BYTES)
@@ -174,7 +175,9 @@ class _Strata:
             raise TableError(
                 f"the label column {self._label!r} holds values of the type "
                 f"{batch[self._label].type} that are no text; labels are numbers, booleans or "
-                "text, such as 1 for a labelled anomaly. Name another column with --label."
+                "text, such as 1 for a labelled anomaly. Name another column with ",
+                Setting("label"),
+                ".",
             ) from None
 
     def _count(self, values: list[str | None], counts: np.ndarray) -> None:

@@ -91,8 +91,8 @@ def test_a_value_that_does_not_fit_is_told_with_line_and_command(write):
     write("a,b c,d\n" + lines("1,2,3") + "\n1,many,3\n" + lines("1,2,3"))
     text = sentence()
     assert "t.csv holds 'many' in line 403 of the column 'b c', which is read as double" in text
-    assert "--categorical 'b c'" in text
-    assert "--ignore 'b c'" in text
+    assert "categorical=['b c']" in text
+    assert "ignore=['b c']" in text
     assert read(types={"b c": pa.string()})["b c"][400] == "many"
     assert len(read(["a", "d"])["a"]) == 801
 
@@ -123,14 +123,14 @@ def test_a_quote_that_never_closes_does_not_swallow_the_rest(write):
     assert read()["b"] == ["x", "y\nz"]
 
 
-@pytest.mark.parametrize("place", ["first", "last"])
-def test_a_cell_of_ten_million_characters_is_read(place, write):
+@pytest.mark.parametrize("position", ["first", "last"])
+def test_a_cell_of_ten_million_characters_is_read(position, write):
     short, long = lines("1,x"), f"2,{'y' * 10_000_000}\n"
-    write("a,b\n" + (long + short if place == "first" else short + long))
+    write("a,b\n" + (long + short if position == "first" else short + long))
     found = read()
     assert sorted(map(len, found["b"])) == [1] * 400 + [10_000_000]
     assert found["a"].count(2.0) == 1
-    assert found["a"][0 if place == "first" else -1] == 2.0
+    assert found["a"][0 if position == "first" else -1] == 2.0
 
 
 def test_a_row_longer_than_the_largest_block_gets_a_sentence(write, monkeypatch):

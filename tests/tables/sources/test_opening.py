@@ -1,4 +1,4 @@
-"""Tables of all formats: the same rows from each, in batches; a sentence where one is broken."""
+"""Tables of all formats: the same rows from each, in batches; a clear error if one is broken."""
 
 import bz2
 import gzip
@@ -189,7 +189,7 @@ def test_a_stream_can_be_read_once():
     source = open_table(make_table().to_reader())
     assert source.n_rows is None
     assert sum(batch.num_rows for batch in source.batches(["card"])) == 5
-    with pytest.raises(TableError, match=r"read already; give .* stream.read_all\(\)"):
+    with pytest.raises(TableError, match=r"that was read already; give .* stream.read_all\(\)"):
         list(source.batches())
 
 
@@ -229,7 +229,7 @@ def test_a_missing_file_is_told_with_the_nearest_names(folder):
     (folder / "payments.csv").write_text("a\n1\n")
     with pytest.raises(FileNotFoundError, match=r"no file paymnets\.csv\. Did you mean 'payments"):
         open_table("paymnets.csv")
-    with pytest.raises(FileNotFoundError, match=r"no file zzzz; look what there is: ls \."):
+    with pytest.raises(FileNotFoundError, match=r"no file zzzz; list what there is: ls \."):
         open_table("zzzz")
     with pytest.raises(FileNotFoundError, match="nor a folder nowhere"):
         open_table("nowhere/t.csv")

@@ -1,1 +1,1 @@
-"""What becomes of columns: one file a kind."""
+"""Columns as numbers: one file per kind of column, listed in `kinds`."""

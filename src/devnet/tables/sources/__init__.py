@@ -1,1 +1,1 @@
-"""Where rows come from: one file a format."""
+"""Where rows come from: one file per format."""

@@ -1,4 +1,4 @@
-"""Arrow files (IPC, Feather) of both kinds: with an index of their batches, or as a stream."""
+"""Arrow files (IPC, Feather) of both kinds: with an index of batches, or as a stream."""
 
 from pathlib import Path
 from typing import Any, final
@@ -17,7 +17,7 @@ STREAM_MAGIC = b"\xff\xff\xff\xff"
 
 @final
 class ArrowSource(Source):
-    """One Arrow file; of the kind with an index the number of rows is known."""
+    """One Arrow file; the number of rows is known if it has an index."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
@@ -44,10 +44,10 @@ class ArrowSource(Source):
     def _read(self, columns: list[str]) -> Batches:
         with pa.OSFile(str(self._path)) as file, self._reader(file, columns) as reader:
             batches = (
-                (reader.get_batch(place) for place in range(reader.num_record_batches))
+                (reader.get_batch(i) for i in range(reader.num_record_batches))
                 if self._has_index
                 else reader
             )
             for batch in batches:
-                batch.validate(full=True)  # Arrow trusts offsets, and would read beyond their end
+                batch.validate(full=True)  # Arrow trusts offsets and may read out of bounds
                 yield batch

@@ -4,13 +4,13 @@ import re
 from collections.abc import Collection, Mapping
 from copy import copy
 from pathlib import Path
-from shlex import quote
 from typing import Any, final
 
 import pyarrow as pa
 from pyarrow import csv
 
 from devnet.core.read_ahead import read_ahead
+from devnet.core.sentence import Setting
 from devnet.tables.sources.byte_stream import open_bytes
 from devnet.tables.sources.csv_head import delimiter_of, line_of, not_utf8
 from devnet.tables.sources.csv_types import (
@@ -30,7 +30,7 @@ from devnet.tables.table_error import TableError
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
 DATES = [csv.ISO8601, *FORMATS]
-BLOCK_SIZES = (1 << 22, 1 << 26, 1 << 30)  # bytes; the next where a row is longer
+BLOCK_SIZES = (1 << 22, 1 << 26, 1 << 30)  # bytes; the next one if a row is longer
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.*)", re.S
 )
@@ -45,20 +45,21 @@ class CsvSource(Source):
     """A text table with a header.
 
     Types are inferred from the first block. Integers are read as float64, as a decimal may come
-    later; those of 15 digits and more are identifiers and stay int64, or text where they are too
-    long, so that none of them is rounded. So is text that is mostly numbers: the value that is
-    none is a mistake. Times may have fractions of a second later. A column that is all missing is
-    read as text. Where semicolons separate the columns, numbers may have decimal commas.
+    later. Integers of 15 digits and more are identifiers and stay int64, or text if they are too
+    long, so that none is rounded. Text that is mostly numbers is read as float64: a value that is
+    no number is a mistake. Times may have fractions of a second later. A column that is all
+    missing is read as text. If semicolons separate the columns, numbers may have decimal commas.
 
     Parameters
     ----------
     path : Path
     name : str
     types : mapping of column names to Arrow types
-        Columns that are not inferred. Dates have a zone if it is in the file, whatever is said
-        here.
+        Columns that are not inferred. Dates have a zone only if the file has one, whatever the
+        type here.
     inferred : collection of str, optional
-        Columns that are inferred where others are text; all without a type if not given.
+        The columns to infer, all others without a type being text; if not given, all of these
+        are inferred.
     """
 
     def __init__(
@@ -70,12 +71,12 @@ class CsvSource(Source):
     ) -> None:
         self.name, self.n_rows, self.paths = name, None, (path,)
         self._path, self._decimal_point = path, "."
-        self._is_learned = inferred is not None  # by a model, which says the types
+        self._is_learned = inferred is not None  # by a model, which gives the types
         self._missing = MISSING
         with reading(name):
             with open_bytes(path) as stream:
                 head = stream.read(BLOCK_SIZES[0])
-                self._whole = None if stream.read(1) else head
+                self._all_bytes = None if stream.read(1) else head
             self._delimiter = delimiter_of(head, name)
             found, first = self._inferred()
             if self._delimiter == ";" and has_decimal_commas(first):
@@ -87,10 +88,10 @@ class CsvSource(Source):
             )
             other = [field.name for field in found if pa.types.is_binary(field.type)]
             if other:
-                next(self._pieces(other), None)  # says that it is no UTF-8
+                next(self._pieces(other), None)  # raises the error about text that is not UTF-8
 
     def as_written(self) -> "CsvSource":
-        """The same rows, every value as the text that it is in the file."""
+        """The same rows, every value as the text in the file."""
         written = copy(self)
         written.schema = pa.schema([(name, pa.string()) for name in self.schema.names])
         written._missing = [""]
@@ -103,7 +104,7 @@ class CsvSource(Source):
         types: Mapping[str, pa.DataType],
         inferred: Collection[str] | None,
     ) -> pa.DataType:
-        """As what to read a column that looks like this in the first block."""
+        """Type to read a column as, given what the first block looks like."""
         if field.name in types:
             return in_its_zone(types[field.name], field.type)
         if inferred is not None and field.name not in inferred:
@@ -119,7 +120,7 @@ class CsvSource(Source):
         return share_of(texts, DIGITS) >= MOSTLY
 
     def _inferred(self) -> tuple[pa.Schema, pa.RecordBatch | None]:
-        """What the first block looks like, and its rows."""
+        """The inferred schema of the first block, and its rows."""
         for size in BLOCK_SIZES:
             try:
                 with self._open(size, []) as reader:
@@ -127,13 +128,13 @@ class CsvSource(Source):
                     return reader.schema, next(iter(reader), None)
             except pa.ArrowInvalid as error:
                 if not _is_too_long(error) or size == BLOCK_SIZES[-1]:
-                    raise self._sentence(error, [], size) from None
+                    raise self._explained(error, [], size) from None
         raise AssertionError("the last size returns or raises")
 
     def _open(self, block_size: int, columns: list[str], use_threads: bool = True) -> Any:
-        """A reader of these columns; of all, with inferred types, where none are given.
+        """A reader of these columns; if none are given, of all columns with inferred types.
 
-        The last column of the file is always read, at least as bytes: `_check_end` looks at it.
+        The last column of the file is always read, at least as bytes, for `_check_end`.
         """
         types = {name: self.schema.field(name).type for name in columns}
         if columns:
@@ -154,12 +155,12 @@ class CsvSource(Source):
         )
 
     def _stream(self) -> Any:
-        if self._whole is None:
+        if self._all_bytes is None:
             return open_bytes(self._path)
-        return pa.BufferReader(self._whole + b"\n")  # a header alone may have no end of line
+        return pa.BufferReader(self._all_bytes + b"\n")  # a header alone may lack an end of line
 
     def _pieces(self, columns: list[str]) -> Batches:
-        """Batches of the first block size that all rows fit into."""
+        """Batches, read with the first block size that fits all rows."""
         columns = columns or self.schema.names[-1:]
         n_done, batch = 0, None
         for size in BLOCK_SIZES:
@@ -174,10 +175,10 @@ class CsvSource(Source):
                 return
             except pa.ArrowInvalid as error:
                 if not _is_too_long(error) or size == BLOCK_SIZES[-1]:
-                    raise self._sentence(error, columns, size) from None
+                    raise self._explained(error, columns, size) from None
 
     def _check_end(self, last: pa.RecordBatch | None) -> None:
-        """Refuse a last value that took in the rest of the file, as its quote never closes."""
+        """Refuse a last value that swallowed the rest of the file, as its quote never closes."""
         if last is None or not last.num_rows:
             return
         value = last.column(self.schema.names[-1])[-1].as_py()
@@ -198,8 +199,8 @@ class CsvSource(Source):
         with self._open(size, columns) as reader:
             yield from reader
 
-    def _sentence(self, error: pa.ArrowInvalid, columns: list[str], size: int) -> TableError:
-        """What is wrong, and in which line: a single thread counts them."""
+    def _explained(self, error: pa.ArrowInvalid, columns: list[str], size: int) -> TableError:
+        """The error with its line number, which only a single thread counts."""
         text = self._by_one_thread(columns, size) or str(error)
         if match := _CONVERSION.search(text):
             return self._unfit(int(match[1]), match[2], match[3])
@@ -225,22 +226,25 @@ class CsvSource(Source):
             return str(error)
         return None
 
-    def _unfit(self, place: int, row: str | None, what: str) -> TableError:
-        column = self.schema.names[place]
+    def _unfit(self, index: int, row: str | None, what: str) -> TableError:
+        column = self.schema.names[index]
         if "invalid UTF8" in what:
             return not_utf8(self.name, f"in the column {column!r}, {self._line(row)}")
         kind, _, value = what.partition(": invalid value ")
-        place_of = f"{value[:80] or 'a value'} in {self._line(row)} of the column {column!r}"
+        where = f"{value[:80] or 'a value'} in {self._line(row)} of the column {column!r}"
         if self._is_learned:
             learned = in_words(self.schema.field(column).type)
             return TableError(
-                f"{self.name} holds {place_of}, where the model learned {learned}. Correct the "
+                f"{self.name} holds {where}, where the model learned {learned}. Correct the "
                 "value, or leave it empty if it is not known."
             )
         return TableError(
-            f"{self.name} holds {place_of}, which is read as {kind}. Correct the value, read the "
-            f"column as text with --categorical {quote(column)}, or leave it out with --ignore "
-            f"{quote(column)}."
+            f"{self.name} holds {where}, which is read as {kind}. Correct the value, read the "
+            "column as text with ",
+            Setting("categorical", [column]),
+            ", or leave it out with ",
+            Setting("ignore", [column]),
+            ".",
         )
 
     def _line(self, row: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The first lines of a text table: that it is one, and what separates its columns."""
+"""The first lines of a text table: whether it is one, and what separates its columns."""
 
 import re
 from shlex import quote
@@ -7,8 +7,8 @@ from typing import Any
 from devnet.tables.table_error import TableError
 
 DELIMITERS = (",", ";", "\t", "|")
-OTHER_SEPARATORS = (" ", ":", "~", "^", "\x01")  # of files that we do not read
-N_LINES = 20  # that are looked at
+OTHER_SEPARATORS = (" ", ":", "~", "^", "\x01")  # in files that we do not read
+N_LINES = 20  # to look at
 _BINARY = {
     b"PK\x03\x04": "a zip file or an Excel workbook; save it as CSV",
     b"\xd0\xcf\x11\xe0": "an Excel workbook; save it as CSV",
@@ -20,7 +20,7 @@ _BINARY = {
 
 
 def delimiter_of(head: bytes, name: str) -> str:
-    """What separates the columns, by the first lines; or why this is no text table."""
+    """What separates the columns, by the first lines; an error if this is no text table."""
     _check_text(head, name)
     lines = _first_lines(head)
     if not lines:
@@ -33,7 +33,7 @@ def delimiter_of(head: bytes, name: str) -> str:
 
 
 def not_utf8(name: str, where: str) -> TableError:
-    """The sentence about text in another encoding."""
+    """The error about text in another encoding."""
     return TableError(
         f"{name} holds text that is not UTF-8 {where}; convert the file first: "
         f"iconv -f latin1 -t utf8 {quote(name)} > NEW"
@@ -41,7 +41,7 @@ def not_utf8(name: str, where: str) -> TableError:
 
 
 def line_of(stream: Any, row: int) -> str:
-    """Which line of a stream is its so-manieth row, if no quoted text before it spans lines."""
+    """The line of a row in a stream, unless quoted text before it may span lines."""
     rest, line, left = b"", 0, row
     while chunk := stream.read(1 << 20):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -61,9 +61,9 @@ def _check_text(head: bytes, name: str) -> None:
             raise TableError(f"{name} is {what.replace('FILE', quote(name))}")
     if b'"__metadata__"' in head[:64]:
         raise TableError(f"{name} is a model file, not a table; give a table to learn from.")
-    place = head.find(b"\0")
-    if place >= 0:
-        line = head.count(b"\n", 0, place) + 1
+    position = head.find(b"\0")
+    if position >= 0:
+        line = head.count(b"\n", 0, position) + 1
         raise TableError(
             f"{name} is no text: line {line} has a NUL byte. If it is a table, remove it: "
             f"tr -d '\\000' < {quote(name)} > NEW"
@@ -76,15 +76,15 @@ def _check_text(head: bytes, name: str) -> None:
 
 
 def _first_lines(head: bytes) -> list[str]:
-    """Up to N_LINES lines without what is in quotes."""
+    """Up to N_LINES lines, without quoted text."""
     bare = re.sub(rb'"[^"]*"', b'""', head[: 1 << 16]).decode(errors="replace")
     lines = [line for line in bare.removeprefix("\ufeff").splitlines() if line]
-    whole = lines if len(lines) == 1 or len(head) < 1 << 16 else lines[:-1]
-    return whole[:N_LINES]
+    complete = lines if len(lines) == 1 or len(head) < 1 << 16 else lines[:-1]
+    return complete[:N_LINES]
 
 
 def _as_often(lines: list[str], mark: str) -> int:
-    """In how many of the lines the mark is as often as in the header."""
+    """Number of lines with as many of the mark as the header."""
     return sum(line.count(mark) == lines[0].count(mark) for line in lines)
 
 

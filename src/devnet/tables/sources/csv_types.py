@@ -1,4 +1,4 @@
-"""As what columns of a text table are read, by how they look in its first rows."""
+"""Types of the columns of a text table, inferred from its first rows."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -6,9 +6,9 @@ import pyarrow.compute as pc
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 DIGITS = r"^\s*[-+]?\d+\s*$"
 DECIMAL_COMMA = r"^-?\d+,\d+$"
-MOSTLY = 0.8  # of the texts are numbers: then the others are mistakes
-LONG = 10**14  # whole numbers from here on have 15 digits, as quantities rarely do
-LARGEST = 2.0**63  # from which on int64 holds no number
+MOSTLY = 0.8  # share of numbers among texts from which the others are mistakes
+LONG = 10**14  # whole numbers from here on have 15 digits, which quantities rarely have
+LARGEST = 2.0**63  # int64 holds only smaller numbers
 
 
 def has_decimal_commas(first: pa.RecordBatch | None) -> bool:
@@ -23,12 +23,12 @@ def share_of(column: pa.Array, pattern: str) -> float:
 
 
 def roomy(kind: pa.DataType, first: pa.Array | None) -> pa.DataType:
-    """The type that also holds what may come after the first rows."""
+    """A type that also holds what may come after the first rows."""
     if pa.types.is_null(kind) or pa.types.is_binary(kind):
         return pa.string()
     if pa.types.is_string(kind):
         is_number = first is not None and share_of(first, NUMBER) >= MOSTLY
-        return pa.float64() if is_number else kind  # and the value that is none is said
+        return pa.float64() if is_number else kind  # the value that is none is then an error
     if pa.types.is_timestamp(kind) and kind.unit == "s":
         return pa.timestamp("us", kind.tz)
     if pa.types.is_integer(kind):
@@ -37,7 +37,7 @@ def roomy(kind: pa.DataType, first: pa.Array | None) -> pa.DataType:
 
 
 def may_be_rounded(first: pa.Array) -> bool:
-    """Whether numbers may be identifiers that are too long for int64."""
+    """Whether numbers may be identifiers too long for int64."""
     return pa.types.is_floating(first.type) and _largest(first) >= LARGEST
 
 
@@ -47,7 +47,7 @@ def _largest(numbers: pa.Array) -> float:
 
 
 def in_its_zone(wanted: pa.DataType, found: pa.DataType) -> pa.DataType:
-    """Times of a zone, where the file has one; times without, where it has none."""
+    """The wanted type, but with a zone only if the file has one."""
     is_time = pa.types.is_timestamp(found) or pa.types.is_date(found)
     if not pa.types.is_timestamp(wanted) or not is_time:
         return wanted
@@ -56,7 +56,7 @@ def in_its_zone(wanted: pa.DataType, found: pa.DataType) -> pa.DataType:
 
 
 def in_words(kind: pa.DataType) -> str:
-    """What the values of a type are called."""
+    """Values of a type in words."""
     if pa.types.is_boolean(kind):
         return "true or false"
     if pa.types.is_time(kind):

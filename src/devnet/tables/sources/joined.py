@@ -1,4 +1,4 @@
-"""Several files of the same columns as one table."""
+"""Several files with the same columns as one table."""
 
 from collections.abc import Collection, Sequence
 from typing import final
@@ -15,7 +15,7 @@ class JoinedSource(Source):
     """The rows of all sources, one after the other.
 
     A column that is all missing in one of them (Arrow's null type) takes its type from the others.
-    The order of the columns is that of the first.
+    Columns are in the order of the first source.
     """
 
     def __init__(self, name: str, sources: Sequence[Source]) -> None:
@@ -26,14 +26,14 @@ class JoinedSource(Source):
         self.n_rows = sum(counts) if len(counts) == len(sources) else None
 
     def with_codes(self, columns: Collection[str]) -> "JoinedSource":
-        """The same table, where texts of these columns come as codes if all files have codes."""
+        """The same table; texts of these columns come as codes if all files have codes."""
         try:
             return JoinedSource(self.name, [one.with_codes(columns) for one in self._sources])
         except TableError:  # codes in some files only
             return self
 
     def as_written(self) -> "JoinedSource | None":
-        """The same rows as text, where all files are text."""
+        """The same rows as text, if all files are text."""
         written = [source.as_written() for source in self._sources]
         texts = [one for one in written if one is not None]
         return JoinedSource(self.name, texts) if len(texts) == len(written) else None
@@ -57,7 +57,8 @@ def _common_schema(sources: Sequence[Source]) -> pa.Schema:
             elif field.type != known and not pa.types.is_null(field.type):
                 raise TableError(
                     f"the column {field.name!r} is {field.type} in {source.name}, but {known} in "
-                    f"the files before it, as {first.name}; write all files with the same types."
+                    f"the files before it, such as {first.name}; write all of them with the same "
+                    "types."
                 )
     return pa.schema(list(types.items()))
 

@@ -16,7 +16,7 @@ NAME = "the table"
 
 @final
 class MemorySource(Source):
-    """A table whose rows are all in memory, as pyarrow's Table."""
+    """A pyarrow Table, all of it in memory."""
 
     def __init__(self, table: pa.Table) -> None:
         self.name, self.n_rows = NAME, table.num_rows
@@ -41,8 +41,8 @@ class StreamSource(Source):
     def _pieces(self, columns: list[str]) -> Batches:
         if self._is_read:
             raise TableError(
-                "the table is a stream of Arrow batches and was read already; give "
-                "what can be read again, such as stream.read_all() or the path of a file."
+                "the table is a stream of Arrow batches that was read already; give one that can "
+                "be read again, such as stream.read_all() or the path of a file."
             )
         self._is_read = True
         yield from self._reader
@@ -56,7 +56,7 @@ def memory_source(table: Any, may_be_date: Callable[[str], bool] = lambda name: 
 
 
 def _converter(table: Any) -> Callable[[Any], pa.Table]:
-    """What makes pyarrow's Table of this kind of object."""
+    """The function that turns this kind of object into a pyarrow Table."""
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(table, pandas.DataFrame):
         return _from_pandas
@@ -93,7 +93,7 @@ def _in_arrow(convert: Callable[[Any], pa.Table], table: Any) -> pa.Table:
 
 
 def _from_pandas(frame: Any) -> pa.Table:
-    """Without the index; names that are no text become text."""
+    """Convert without the index; names that are no text become text."""
     names = [str(name) for name in frame.columns]
     check_names(names, NAME)
     return pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False)
@@ -114,5 +114,5 @@ def _from_dictionary(columns: dict[Any, Any]) -> pa.Table:
 def _array(values: Any) -> Any:
     is_arrow = isinstance(values, pa.ChunkedArray | pa.Array)
     if isinstance(values, str | bytes):
-        raise TypeError("is a text, not many values")
+        raise TypeError("is a text, not a list of values")
     return values if is_arrow else pa.array(values)

@@ -49,7 +49,7 @@ def open_table(
     types : mapping of column names to Arrow types, default=None
         Types of columns of CSV files, and of dates that are text in memory; others are inferred.
     inferred : collection of str, default=None
-        The only columns of CSV files that are inferred, where all others without a type are text.
+        The only columns of CSV files to infer; all others without a type are then text.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def open_table(
 def _may_be_date(
     types: Mapping[str, pa.DataType], inferred: Collection[str] | None, name: str
 ) -> bool:
-    """Whether text of a column is looked at for dates, as a CSV file's would be."""
+    """Whether text of a column may be dates, as in a CSV file."""
     kind = types.get(name)
     if kind is None:
         return inferred is None
@@ -101,13 +101,13 @@ def paths_of(name: str) -> list[Path]:
         return files
     if glob.has_magic(name):
         raise TableError(
-            f"no file matches {name}; look what there is: ls {quote(str(path.parent))}"
+            f"no file matches {name}; list what there is: ls {quote(str(path.parent))}"
         )
     raise FileNotFoundError(_no_such_file(path, name))
 
 
 def _folder(path: Path, name: str) -> list[Path]:
-    """The Parquet files of a folder; a sentence where there are none."""
+    """The Parquet files of a folder; an error if it has none."""
     files = sorted(file for file in path.iterdir() if not file.name.startswith((".", "_")))
     parquet = [file for file in files if _suffix(file) in PARQUET_SUFFIXES and file.is_file()]
     if parquet:
@@ -119,7 +119,7 @@ def _folder(path: Path, name: str) -> list[Path]:
     elif folders:
         advice = f"if its folders have some, give '{path}/**/*.parquet'"
     else:
-        advice = f"look what is there: ls {quote(str(path))}"
+        advice = f"list what there is: ls {quote(str(path))}"
     raise TableError(f"{name} is a folder without Parquet files; {advice}")
 
 
@@ -130,7 +130,7 @@ def _no_such_file(path: Path, name: str) -> str:
     near = difflib.get_close_matches(path.name, names, n=3)
     if near:
         return f"there is no file {name}. Did you mean {', '.join(map(repr, near))}?"
-    return f"there is no file {name}; look what there is: ls {quote(str(path.parent))}"
+    return f"there is no file {name}; list what there is: ls {quote(str(path.parent))}"
 
 
 def _open_file(
@@ -153,7 +153,7 @@ def _open_file(
 
 
 def _suffix(path: Path) -> str:
-    """What the content is, by the name: table.csv.gz is a CSV."""
+    """The suffix that names the format: table.csv.gz is a CSV."""
     lower = path.name.lower()
     for packed in COMPRESSED_SUFFIXES:
         lower = lower.removesuffix(packed)

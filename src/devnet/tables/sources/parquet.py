@@ -1,4 +1,4 @@
-"""Parquet files, decoded by several threads in flat memory."""
+"""Parquet files, decoded by several threads in constant memory."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -11,18 +11,18 @@ from devnet.core.read_ahead import read_ahead
 from devnet.tables.sources.plain_columns import plain_schema
 from devnet.tables.sources.source import BATCH_ROWS, Batches, Source, reading
 
-BATCH_BYTES = 1 << 26  # that a batch of a wide table should not exceed
-BUFFER_BYTES = 1 << 18  # of a column that are read at once
-CODE_BYTES = 4  # of a text in the file at most, where it is the code of one in a dictionary
-ALL_BUFFERS = 1 << 27  # bytes that all columns together may take for them
+BATCH_BYTES = 1 << 26  # of a batch of a wide table, at most
+BUFFER_BYTES = 1 << 18  # of a column, read at once
+CODE_BYTES = 4  # of a text in the file, at most, if it is stored as a code of a dictionary
+ALL_BUFFERS = 1 << 27  # bytes of the buffers of all columns together
 
 
 @final
 class ParquetSource(Source):
     """One Parquet file.
 
-    Columns are read through small buffers: Arrow's default keeps a whole row group, or even all
-    that was read so far, which for a large file is its size.
+    Columns are read through small buffers: Arrow's default keeps an entire row group in memory, or
+    even everything read so far.
     """
 
     def __init__(self, path: Path, name: str, coded: Collection[str] = ()) -> None:
@@ -35,7 +35,7 @@ class ParquetSource(Source):
         self.n_rows = self._metadata.num_rows
 
     def with_codes(self, columns: Collection[str]) -> "ParquetSource":
-        """The same table, where texts of these columns come as codes if the file has codes."""
+        """The same table; texts of these columns come as codes if the file has codes."""
         coded = [
             name
             for name in self.schema.names
@@ -44,10 +44,10 @@ class ParquetSource(Source):
         return ParquetSource(self._path, self.name, [one for one in coded if self._has_codes(one)])
 
     def _has_codes(self, name: str) -> bool:
-        """Whether a column takes so little room that its texts must be in a dictionary."""
-        place = self._metadata.schema.names.index(name)
+        """Whether a column is so small that its texts must be in a dictionary."""
+        index = self._metadata.schema.names.index(name)
         groups = (self._metadata.row_group(i) for i in range(self._metadata.num_row_groups))
-        chunks = [group.column(place) for group in groups]
+        chunks = [group.column(index) for group in groups]
         n_bytes = sum(chunk.total_uncompressed_size for chunk in chunks)
         return bool(n_bytes < CODE_BYTES * self._metadata.num_rows)
 
@@ -66,7 +66,7 @@ class ParquetSource(Source):
             yield from file.iter_batches(self._batch_rows(columns), columns=columns)
 
     def _batch_rows(self, columns: list[str]) -> int:
-        """Rows of a batch, fewer where they are long."""
+        """Rows of a batch, fewer if they are long."""
         groups = [self._metadata.row_group(i) for i in range(self._metadata.num_row_groups)]
         n_rows = max(1, self._metadata.num_rows)
         share = len(columns) / max(1, len(self.schema))

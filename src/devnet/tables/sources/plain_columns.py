@@ -1,4 +1,4 @@
-"""Columns with usable names, in the Arrow types that every reader of Arrow knows."""
+"""Columns with usable names, in Arrow types that every reader knows."""
 
 import re
 from collections import Counter
@@ -11,32 +11,37 @@ PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def plain_schema(schema: pa.Schema, name: str) -> pa.Schema:
-    """The columns of a table without pandas' index, each with a name of its own."""
+    """The columns of a table without pandas' index, all with distinct names."""
     fields = [field for field in schema if not PANDAS_INDEX.fullmatch(field.name)]
     check_names([field.name for field in fields], name)
     return pa.schema([pa.field(field.name, plain_type(field.type)) for field in fields])
 
 
 def check_names(names: list[str], table: str) -> None:
-    """Say a sentence where columns are missing, nameless or of the same name."""
+    """Refuse a table without columns, with nameless ones, or with two of one name."""
     if not names:
         raise TableError(f"{table} has no columns; give a table with at least one.")
-    nameless = [place for place, name in enumerate(names, 1) if not name.strip()]
+    nameless = [position for position, name in enumerate(names, 1) if not name.strip()]
     if nameless:
         raise TableError(
-            f"column {nameless[0]} of {table} has no name; name it, or leave it out where the "
-            "table is written (for pandas' index: to_csv(..., index=False))."
+            f"column {nameless[0]} of {table} has no name; name it, or leave it out when "
+            "writing the table (for pandas' index: to_csv(..., index=False))."
         )
+    refuse_duplicates(names, table)
+
+
+def refuse_duplicates(names: list[str], table: str) -> None:
+    """Refuse a table in which a name does not say which column is meant."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise TableError(
             f"{table} has more than one column named {', '.join(map(repr, twice))}; give each "
-            "column a name of its own."
+            "column its own name."
         )
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type without views and extensions, which few functions of Arrow take."""
+    """The type without views and extensions, which few functions of Arrow accept."""
     if isinstance(kind, pa.BaseExtensionType):
         return plain_type(kind.storage_type)
     if kind == pa.string_view():
@@ -53,7 +58,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def undictionaried(kind: pa.DataType) -> pa.DataType:
-    """The type of the values, where they are written as codes of a dictionary."""
+    """The type of the values themselves, if they are stored as codes of a dictionary."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 

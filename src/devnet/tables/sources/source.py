@@ -1,4 +1,4 @@
-"""What a table is to its readers: columns, and rows in batches."""
+"""A table as its readers see it: columns, and rows in batches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Iterator, Sequence
@@ -24,14 +24,14 @@ class Source(ABC):
     Attributes
     ----------
     name : str
-        How messages call it: the path as the user typed it, or "the table".
+        Its name in messages: the path as the user typed it, or "the table".
     schema : pyarrow.Schema
     n_rows : int or None
-        None where only reading tells.
+        None if it takes reading to know.
     inferred : pyarrow.Schema or None
-        What the values look like, where a file does not say it and the caller did.
+        What the values of a text file look like, if the caller gave their types.
     paths : tuple of Path
-        The files that it is read from; none where it is in memory.
+        The files that it is read from; none for a table in memory.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Source(ABC):
 
     @final
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows in their order, at most BATCH_ROWS at a time; only these columns are read."""
+        """The rows in order, at most BATCH_ROWS at a time; only these columns are read."""
         names = self.schema.names
         chosen = list(names if columns is None else columns)
         try:
@@ -53,13 +53,13 @@ class Source(ABC):
         return self._in_pieces(chosen)
 
     def with_codes(self, columns: Collection[str]) -> "Source":
-        """The same table, where texts of these columns may come as codes of a dictionary."""
+        """The same table; texts of these columns may come as codes of a dictionary."""
         return self
 
     def as_written(self) -> "Source | None":
-        """The same rows in the same batches, all values as the text that they are in the file.
+        """The same rows in the same batches, all values as the text in the file.
 
-        None where a file has types of its own.
+        None if the file has types.
         """
         return None
 
@@ -72,18 +72,18 @@ class Source(ABC):
 
     @abstractmethod
     def _pieces(self, columns: list[str]) -> Batches:
-        """Batches of any number of rows, with these columns at least."""
+        """Batches of any number of rows, with at least these columns."""
 
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Whatever goes wrong while reading a table as a sentence."""
+    """Turn whatever goes wrong while reading a table into a clear error."""
     try:
         yield
     except TableError:
         raise
     except OSError as error:
-        if isinstance(error.__cause__, OSError):  # is a sentence, of one file of many
+        if isinstance(error.__cause__, OSError):  # is clear already, about one file of many
             raise
         if error.errno is None:  # Arrow's own: the content is at fault
             raise TableError(_damaged(name, error)) from error
@@ -98,6 +98,6 @@ def reading(name: str) -> Iterator[None]:
 def _damaged(name: str, error: BaseException) -> str:
     reason = " ".join(str(error).split()).rstrip(".")[:300]
     return (
-        f"{name} cannot be read: it is damaged or not whole ({reason}). Copy or write it again, or "
-        "give it the suffix of its format (.csv, .parquet, .arrow, .svm)."
+        f"{name} cannot be read: it is damaged or incomplete ({reason}). Copy or write it again, "
+        "or give it the suffix of its format (.csv, .parquet, .arrow, .svm)."
     )

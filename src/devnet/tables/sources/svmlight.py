@@ -21,7 +21,7 @@ _LABEL, _INDEX, _VALUE = 0, 1, 2
 
 
 class _Tokens(NamedTuple):
-    """The words of a text: a label starts a line, an index its pairs, a value follows a colon."""
+    """The words of a text: a label starts a line, an index a pair, a value follows a colon."""
 
     text: pa.Array  # (n,)
     kind: np.ndarray  # (n,) of _LABEL, _INDEX, _VALUE
@@ -30,7 +30,7 @@ class _Tokens(NamedTuple):
 
 @final
 class SvmlightSource(Source):
-    """Lines of a label and of `index:value` pairs; comments and `qid:` are skipped.
+    """Lines of a label and `index:value` pairs; comments and `qid:` are skipped.
 
     Indices are taken as they are, whether they start from 0 or from 1.
     """
@@ -50,12 +50,12 @@ class SvmlightSource(Source):
         with open_bytes(self._path) as stream:
             rest = b""
             while chunk := stream.read(BLOCK_SIZE):
-                whole, newline, rest_of_chunk = chunk.rpartition(b"\n")
+                lines, newline, rest_of_chunk = chunk.rpartition(b"\n")
                 if not newline:
                     rest += chunk
                     continue
-                yield self._batch(rest + whole + newline, n_lines)
-                n_lines += whole.count(b"\n") + 1
+                yield self._batch(rest + lines + newline, n_lines)
+                n_lines += lines.count(b"\n") + 1
                 rest = rest_of_chunk
         yield self._batch(rest + b"\n", n_lines)
 

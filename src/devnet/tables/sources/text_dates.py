@@ -1,4 +1,4 @@
-"""Dates that come as text: a CSV reader looks for them, whoever made a data frame may not have."""
+"""Dates that come as text: a CSV reader parses them, a data frame may not have."""
 
 from collections.abc import Callable
 
@@ -7,24 +7,24 @@ import pyarrow.compute as pc
 
 FORMATS = ["%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"]  # besides ISO 8601
 LOOKS_LIKE = r"^(\d{4}-\d{2}-\d{2}|\d{2}\.\d{2}\.\d{4})"
-LOOKED_AT = 100  # texts that must look like dates before all are tried
+LOOKED_AT = 100  # texts that must look like dates before all are parsed
 
 
 def with_dates(table: pa.Table, may_be_date: Callable[[str], bool]) -> pa.Table:
-    """The table, with columns of text as dates where every known value is one.
+    """The table, with columns of text as dates if every known value is one.
 
     Parameters
     ----------
     table : pyarrow.Table
     may_be_date : callable
-        Whether a column of this name is looked at.
+        Whether to try a column of this name.
     """
-    for place, field in enumerate(table.schema):
+    for i, field in enumerate(table.schema):
         is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
         if is_text and may_be_date(field.name):
-            dates = _as_dates(table.column(place))
+            dates = _as_dates(table.column(i))
             if dates is not None:
-                table = table.set_column(place, field.name, dates)
+                table = table.set_column(i, field.name, dates)
     return table
 
 
