@@ -93,10 +93,10 @@ def test_the_report_is_written(table, tmp_path, wants_json):
 
 def test_a_method_that_fails_is_noted(table):
     result = devnet(
-        table, "--label", "fraud", *QUICK[:2], "--method", "test_comparison:Failing"
+        table, "--label", "fraud", *QUICK[:2], "--method", "support.odd_estimators:Failing"
     )  # fmt: skip
     assert result.exit_code == 0
-    assert result.stderr.startswith("Note: test_comparison:Failing was left out: ")
+    assert result.stderr.startswith("Note: support.odd_estimators:Failing was left out: ")
     assert result.stderr.count("\n") == 1
 
 
@@ -143,7 +143,7 @@ def test_too_few_labels_end_in_a_sentence_with_the_next_command(table):
     result = devnet(table, "--label", "fraud", "--report", table.with_name("page.html"))
     assert is_a_sentence(result), result.output
     assert "has 3 labelled anomalies by its column 'fraud'" in result.stderr
-    assert "devnet fit, with the same options" in result.stderr
+    assert "fit the recommended method without comparing it: --method" in result.stderr
     assert not table.with_name("page.html").exists()
 
 

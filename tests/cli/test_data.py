@@ -141,7 +141,7 @@ def test_get_goes_on_after_an_interruption(devnet, served):
     server.cut = 100
     broken = devnet("get", "thyroid")
     assert broken.exit_code == 2
-    assert "again to go on at 0.0 MB" in broken.stderr
+    assert "again to resume at 0.0 MB" in broken.stderr
     assert "Traceback" not in broken.output
     server.cut = None
     assert devnet("get", "thyroid").exit_code == 0
@@ -171,7 +171,8 @@ def test_a_file_that_is_gone_names_the_page(devnet, served, tmp_path):
     result = devnet("get", "thyroid", "--folder", tmp_path)
     assert result.exit_code == 2
     assert "answered 404 (Not Found) to http://127.0.0.1" in result.stderr
-    assert f"By hand: get the set from {DATASETS['thyroid'].address}" in result.stderr
+    assert "By hand: get annthyroid_21feat_normalised.csv" in result.stderr
+    assert f"from {DATASETS['thyroid'].address} and put it into" in result.stderr
     assert f"put it into {tmp_path}.\n" in result.stderr
 
 

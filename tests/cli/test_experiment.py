@@ -87,6 +87,7 @@ def test_failed_runs_end_with_a_sentence_and_exit_code_1(devnet, folder):
     assert done.exit_code == 1
     assert "failed: quick on campaign, seed 0" in done.stderr
     assert "no copy of campaign" in done.stderr
+    assert "get the data first: devnet data get campaign\n" in done.stderr
     assert "Error: 1 runs failed; the same command tries them again." in done.stderr
 
 

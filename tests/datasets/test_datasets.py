@@ -116,7 +116,7 @@ def test_unknown_and_absent_sets_get_a_sentence(tmp_path):
         datasets.load("tyroid")
     with pytest.raises(
         FileNotFoundError,
-        match=r"looked for creditcard.csv or fraud.npz.*get fraud --folder.*DEVNET_DATA",
+        match=r"looked for creditcard.csv or fraud.npz.*datasets.fetch..fraud., .*DEVNET_DATA",
     ):
         datasets.load("fraud", tmp_path)
 
@@ -238,7 +238,8 @@ def test_url_days_out_of_the_archive_are_the_first_week_in_order(tmp_path):
 def test_damaged_copies_get_a_sentence(tmp_path):
     url_archive(tmp_path, [0, 1, 2, 3, 4, 6])
     with pytest.raises(
-        ValueError, match=r"cannot read .*url_svmlight\.tar\.gz as svmlight.*no Day5\.svm.*get URL"
+        ValueError,
+        match=r"cannot read .*url_svmlight\.tar\.gz as svmlight.*no Day5\.svm.*fetch..URL",
     ):
         datasets.load("URL", tmp_path)
     for name, file in {
@@ -308,7 +309,7 @@ def test_the_cache_folder_is_the_platform_s(platform, variable, rest, monkeypatc
     monkeypatch.delenv("DEVNET_DATA", raising=False)
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
-    sought = f"no copy of donors in {re.escape(str(tmp_path / rest / 'devnet'))}: .*data get donors"
+    sought = f"no copy of donors in {re.escape(str(tmp_path / rest / 'devnet'))}: .*fetch..donors"
     with pytest.raises(FileNotFoundError, match=sought):
         datasets.load("donors")
     if variable:

@@ -50,7 +50,7 @@ def test_a_whole_transfer_is_checked_and_reports_every_step(served, target):
 def test_an_interrupted_transfer_goes_on_where_it_stood(served, target):
     served.cut = 100_000
     with pytest.raises(
-        DownloadError, match=r"broke off .*100,000 of 307,200 bytes.*again to go on at 0.1 MB"
+        DownloadError, match=r"broke off .*100,000 of 307,200 bytes.*again to resume at 0.1 MB"
     ):
         download(f"{served.address}/set.csv", target, sha256=SHA256)
     assert not target.exists()
@@ -184,7 +184,7 @@ def test_a_server_that_falls_silent(monkeypatch, target):
 def test_a_server_that_falls_silent_on_the_way(served, target, monkeypatch):
     monkeypatch.setattr(module, "TIMEOUT", 0.2)
     served.cut, served.stall = 100_000, 0.6
-    with pytest.raises(DownloadError, match=r"broke off \(timed out\).*to go on at 0.1 MB"):
+    with pytest.raises(DownloadError, match=r"broke off \(timed out\).*to resume at 0.1 MB"):
         download(f"{served.address}/set.csv", target)
     served.cut, served.stall = None, 0
     download(f"{served.address}/set.csv", target, sha256=SHA256)

@@ -3,7 +3,6 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from sklearn.base import BaseEstimator
 from sklearn.metrics import average_precision_score
 
 from devnet.experiments import comparison
@@ -12,40 +11,6 @@ from devnet.tables.table_error import TableError
 
 OURS = "deviation ensemble"
 QUICK = ("logistic regression", "sklearn.tree:DecisionTreeClassifier")
-
-
-class Failing:
-    """An estimator that cannot learn."""
-
-    def fit(self, X, y):
-        raise KeyError("three\nlines\nof woe")
-
-
-class Silent:
-    """An estimator whose error has no words."""
-
-    def fit(self, X, y):
-        raise AssertionError
-
-
-class Interrupted:
-    """An estimator during which the user gives up."""
-
-    def fit(self, X, y):
-        raise KeyboardInterrupt
-
-
-class Watchful(BaseEstimator):
-    """Ranks by the first column; sees to it that rows to rank are new, and were not encoded by."""
-
-    def fit(self, X, y):
-        self.seen = {row.tobytes() for row in X}
-        reach = X.min(axis=0).tolist() + X.max(axis=0).tolist()
-        assert reach == [0, 0, 0, 1, 1, 1], "columns are scaled by other rows than these"
-
-    def decision_function(self, X):
-        assert not self.seen & {row.tobytes() for row in X}
-        return X[:, 0]
 
 
 def make_table(seed=0, n=400, n_labelled=40, shift=3.0):
@@ -83,7 +48,7 @@ def test_what_was_compared_is_told():
 
 def test_rows_that_are_ranked_were_neither_learned_from_nor_encoded_by():
     found = compare_methods(
-        make_table(), "fraud", methods=["test_comparison:Watchful"], random_state=0
+        make_table(), "fraud", methods=["support.odd_estimators:Watchful"], random_state=0
     )
     assert found.failed == {}
     assert found.methods[0].auc_roc.mean > 0.9
@@ -109,7 +74,7 @@ def test_the_recommended_method_is_held_against_the_others():
     ("name", "reason"), [("Failing", "'three\\nlines\\nof woe'"), ("Silent", "AssertionError")]
 )
 def test_a_method_that_fails_is_left_out_with_its_sentence(name, reason):
-    path = f"test_comparison:{name}"
+    path = f"support.odd_estimators:{name}"
     found = compare_methods(make_table(), "fraud", methods=[path, QUICK[0]], random_state=0)
     assert [one.method for one in found.methods] == [QUICK[0]]
     assert list(found.failed) == [path]
@@ -119,18 +84,18 @@ def test_a_method_that_fails_is_left_out_with_its_sentence(name, reason):
 
 def test_a_user_who_gives_up_is_heard():
     with pytest.raises(KeyboardInterrupt):
-        compare_methods(make_table(), "fraud", methods=["test_comparison:Interrupted"])
+        compare_methods(make_table(), "fraud", methods=["support.odd_estimators:Interrupted"])
 
 
 def test_where_all_methods_fail_there_is_a_sentence():
     with pytest.raises(TableError, match="no method could learn from the table: .*woe"):
-        compare_methods(make_table(), "fraud", methods=["test_comparison:Failing"])
+        compare_methods(make_table(), "fraud", methods=["support.odd_estimators:Failing"])
 
 
 def test_other_methods_do_not_change_a_method_s_figures():
     alone, among = (
         compare_methods(make_table(), "fraud", methods=methods, random_state=3)
-        for methods in (QUICK[1:], ("test_comparison:Failing", *QUICK))
+        for methods in (QUICK[1:], ("support.odd_estimators:Failing", *QUICK))
     )
     (one,) = (one for one in among.methods if one.method == QUICK[1])
     assert one.auc_pr == alone.methods[0].auc_pr
@@ -158,7 +123,7 @@ def test_fits_and_rows_are_counted():
 
 @pytest.mark.parametrize(("n", "n_labelled", "count"), [(50, 5, "5 labelled"), (45, 40, "5 unl")])
 def test_too_few_rows_of_a_kind_are_refused(n, n_labelled, count):
-    with pytest.raises(TableError, match=f"has {count}.* takes at least 6.* devnet fit"):
+    with pytest.raises(TableError, match=f"has {count}.* takes at least 6.* method='deviation"):
         compare_methods(make_table(n=n, n_labelled=n_labelled), "fraud", methods=QUICK)
 
 

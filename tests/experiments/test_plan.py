@@ -120,5 +120,5 @@ def test_a_wrong_file_gets_a_sentence_that_names_it(folder, old, new, sentence):
 def test_unknown_experiments_and_folders_get_a_sentence(folder, tmp_path):
     with pytest.raises(ValueError, match="unknown experiment 'quik'.*Did you mean 'quick'"):
         read_experiment("quik", folder)
-    with pytest.raises(ValueError, match="no experiments in .*--folder"):
+    with pytest.raises(ValueError, match="no experiments in .* with folder"):
         experiment_names(tmp_path / "nowhere")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from devnet.cli.spelling import spell
 from devnet.cli.table_options import (
     TrainingOptions,
     as_json,
@@ -15,6 +16,7 @@ from devnet.cli.table_options import (
     echo_notes,
     training_options,
 )
+from devnet.core.sentence import Setting
 
 if TYPE_CHECKING:
     from devnet.experiments.comparison import Comparison, OnFit
@@ -111,8 +113,9 @@ def _echo(found: "Comparison", training: TrainingOptions) -> None:
         f"figures.\n{found.advice}"
     )
     if found.recommended in METHODS:
-        words = ["devnet", "fit", found.table, *training.words(), "--method", found.recommended]
-        click.echo(f"\nNext: {shlex.join(words)} --output MODEL")
+        method = spell(Setting("method", found.recommended))
+        fit = f"devnet fit {shlex.quote(found.table)} {training.typed()} {method} --output MODEL"
+        click.echo(f"\nNext: {fit}")
 
 
 def _write_report(found: "Comparison", report: Path, *, is_told: bool) -> None:

@@ -10,6 +10,7 @@ import click
 
 from devnet.cli.explain import alert_text, explanation_text
 from devnet.cli.model_text import model_text
+from devnet.cli.spelling import spell
 from devnet.cli.table_options import as_json, echo_json
 
 if TYPE_CHECKING:
@@ -133,5 +134,5 @@ def _report(model: "TableModel", folder: Path) -> Path:
     from devnet.report.fit_page import make_fit_page
 
     path = folder / "report.html"
-    write_whole(path, make_fit_page(fit_facts(model, folder / TABLE)).encode())
+    write_whole(path, make_fit_page(fit_facts(model, folder / TABLE, spell=spell)).encode())
     return path

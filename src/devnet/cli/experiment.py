@@ -110,6 +110,7 @@ def run(
         click.echo(f"failed: {record.method} on {record.dataset}, seed {record.seed}", err=True)
         click.echo(f"  {record.error}", err=True)
     if failed:
+        _echo_missing_data([record.dataset for record in failed])
         raise click.ClickException(f"{len(failed)} runs failed; the same command tries them again.")
     if not wants_json:
         click.echo(f"See them with: devnet experiment table {name}{_where(folder, results)}")
@@ -184,7 +185,7 @@ def verify(against: Path, folder: Path, results: Path | None, wants_json: bool) 
     from devnet.experiments.verification import verify as compare
 
     if against.resolve() == (results or folder / "results").resolve():
-        raise ValueError(f"{against} cannot be compared with itself; name --results.")
+        raise ValueError(f"{against} cannot be compared with itself; name other --results.")
     verdicts = {}
     for name in experiment_names(folder):
         old = read_results(against / f"{name}.jsonl")
@@ -208,6 +209,15 @@ def _show(made: "list[ResultTable]", form: str) -> None:
     from devnet.cli import table_text
 
     click.echo(getattr(table_text, form)(made))
+
+
+def _echo_missing_data(names: list[str]) -> None:
+    """Say how to get the data sets of which there is no copy here."""
+    from devnet.datasets import DATASETS, find
+
+    absent = [name for name in dict.fromkeys(names) if name in DATASETS and find(name) is None]
+    if absent:
+        click.echo(f"get the data first: devnet data get {' '.join(absent)}", err=True)
 
 
 def _results_path(name: str, folder: Path, results: Path | None) -> Path:

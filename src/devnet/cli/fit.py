@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from devnet.cli.model_text import model_text
+from devnet.cli.spelling import spell
 from devnet.cli.table_options import (
     TrainingOptions,
     as_json,
@@ -107,5 +108,5 @@ def _write_report(model: Any, table: str, path: Path) -> None:
     from devnet.report.fit_page import make_fit_page
 
     with counting_rows("Scoring", table) as on_rows:
-        facts = fit_facts(model, table, on_rows=on_rows)
+        facts = fit_facts(model, table, on_rows=on_rows, spell=spell)
     write_whole(path, make_fit_page(facts).encode())

@@ -9,6 +9,7 @@ try:
 except ImportError:  # pragma: no cover - an installation without extras
     sys.exit("the devnet command needs two more packages: pip install 'deviation-network[cli]'")
 
+from devnet.cli.spelling import worded
 from devnet.core.names import known
 
 VERBS = {  # each must import little, for the help of all of them is shown at once
@@ -54,7 +55,7 @@ class Verbs(click.Group):
         except BrokenPipeError:  # as in `devnet demo | head`: click ends quietly
             raise
         except (ValueError, OSError, ImportError) as error:
-            raise BadInput(str(error)) from error
+            raise BadInput(worded(error)) from error
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -3,6 +3,8 @@
 import textwrap
 from typing import Any
 
+from devnet.cli.spelling import worded
+
 WIDTH = 88
 INDENT = 15  # where facts begin
 N_IMPORTANT = 5
@@ -21,7 +23,7 @@ def model_text(facts: dict[str, Any]) -> str:
             f"{facts['labelled_anomalies']:,}",
         ),
         _line("Columns", f"{len(used)} used" + (", left out:" if left_out else "")),
-        *(_line("", f"{name}: {why}") for name, why in left_out.items()),
+        *(_line("", f"{name}: {worded(why)}") for name, why in left_out.items()),
         _line("Matters most", _important(used)),
     ]
     if share and share["high"] - share["low"] < WIDE_INTERVAL:

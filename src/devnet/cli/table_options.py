@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from devnet.cli.spelling import spell, worded
+from devnet.core.sentence import Sentence, Setting
+
 if TYPE_CHECKING:
     from devnet.significance.policies import AlertPolicy
     from devnet.tables.table_model import TableModel
@@ -84,18 +87,12 @@ class TrainingOptions(NamedTuple):
     id_column: str | None
     seed: int
 
-    def words(self) -> list[str]:
-        """The options as they are typed, for the next command."""
-        words = ["--label", self.label]
-        for option, values in (
-            ("--ignore", self.ignore),
-            ("--categorical", self.categorical),
-            ("--anomaly", [self.anomaly] if self.anomaly is not None else []),
-            ("--id", [self.id_column] if self.id_column is not None else []),
-            ("--seed", [str(self.seed)] if self.seed else []),
-        ):
-            words += [word for value in values for word in (option, value)]
-        return words
+    def typed(self) -> str:
+        """The options as they are typed, for the next command; defaults are left out."""
+        given = {
+            name: value for name, value in self._asdict().items() if value not in (None, (), 0)
+        }
+        return " ".join(spell(Setting(name, value)) for name, value in given.items())
 
 
 def training_options(command: Command) -> Command:
@@ -150,7 +147,7 @@ def chosen_policy(
     try:
         return made[option](value)
     except ValueError as error:
-        raise click.UsageError(f"{option} {value} does not do: {error}") from None
+        raise click.UsageError(f"{option} {value} does not do: {worded(error)}") from None
 
 
 def _decorate(command: Command, options: tuple[Any, ...]) -> Command:
@@ -183,22 +180,24 @@ def open_model(path: Path) -> "TableModel":
 
 
 def echo_json(value: Any) -> None:
-    """Print JSON; what JSON has no number for is null."""
-    click.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+    """Print JSON; sentences become text, and numbers that JSON does not have become null."""
+    click.echo(json.dumps(_as_json(value), indent=2, allow_nan=False))
 
 
-def _finite(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
+        return {key: _as_json(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
+        return [_as_json(part) for part in value]
+    if isinstance(value, Sentence):
+        return worded(value)
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def echo_notes(notes: Iterable[str]) -> None:
+def echo_notes(notes: Iterable[str | Sentence]) -> None:
     """Print what is worth knowing, but no error, on standard error."""
     for note in notes:
-        click.echo(f"Note: {note}", err=True)
+        click.echo(f"Note: {worded(note)}", err=True)
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def load(name: str, folder: Folder | None = None) -> Dataset:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise ValueError(
             f"cannot read {', '.join(map(str, paths))} as {source.format} ({reason}). The copy is "
-            f"damaged or another file; delete it and get it again: {_how_to_get(name, folder)}."
+            f"damaged or another file; delete it and get it again {_how_to_get(name, folder)}."
         ) from error
     n, d = table.rows.shape
     facts = f"{name}: {n:,} rows, {d:,} columns, {int(table.is_anomaly.sum()):,} anomalies"
@@ -136,8 +136,8 @@ def fetch(
         return [_fetch_file(file, folders[-1], on_progress) for file in source.files]
     except NotServedError as error:
         raise NotServedError(
-            f"{error} By hand: get the set from {record.address} in one of the forms that `devnet "
-            f"data show {name}` names, and put it into {folders[-1]}."
+            f"{error} By hand: get {_wanted(record)} from {record.address} and put it into "
+            f"{folders[-1]}."
         ) from error
 
 
@@ -167,20 +167,24 @@ def _is_whole(path: Path, sha256: str) -> bool:
 
 
 def _absent(name: str, record: SetRecord, folder: Folder | None) -> str:
-    wanted = " or ".join(
-        " + ".join(file.name for file in source.files) for source in record.sources
-    )
     return (
-        f"no copy of {name} in {', '.join(map(str, _folders(folder)))}: looked for {wanted}. Get "
-        f"it: {_how_to_get(name, folder)}. Or set DEVNET_DATA to the folder of a copy."
+        f"no copy of {name} in {', '.join(map(str, _folders(folder)))}: looked for "
+        f"{_wanted(record)}. Get it {_how_to_get(name, folder)}, or set DEVNET_DATA to the folder "
+        "of a copy."
     )
+
+
+def _wanted(record: SetRecord) -> str:
+    """The files of each form of a set."""
+    return " or ".join(" + ".join(file.name for file in source.files) for source in record.sources)
 
 
 def _how_to_get(name: str, folder: Folder | None) -> str:
     record = DATASETS[name]
     if record.public_source() is None:
-        return f"by hand, from {record.address}"
-    return f"devnet data get {name}" + (f" --folder {folder}" if folder is not None else "")
+        return f"by hand from {record.address}"
+    arguments = repr(name) if folder is None else f"{name!r}, {os.fspath(folder)!r}"
+    return f"with devnet.datasets.fetch({arguments})"
 
 
 def _folders(folder: Folder | None) -> list[Path]:

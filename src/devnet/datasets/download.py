@@ -81,8 +81,8 @@ def download(
         part.unlink()
         raise DownloadError(
             f"{address} gave a file with the SHA-256 checksum {found}, but the published file has "
-            f"{sha256}. Nothing was kept. Run the same command again; if it gives the same "
-            "checksum, the file was changed at its source."
+            f"{sha256}. Nothing was kept. Try again; if the checksum is the same, the file was "
+            "changed at its source."
         )
     os.replace(part, target)
 
@@ -104,8 +104,7 @@ def _open(address: str, start: int, version: str) -> tuple[HTTPResponse, int]:
         ) from error
     except (OSError, HTTPException) as error:
         raise NotServedError(
-            f"cannot reach {address} ({_reason(error)}). Check the connection and run the same "
-            "command again."
+            f"cannot reach {address} ({_reason(error)}). Check the connection and try again."
         ) from error
     if answer.headers.get_content_type() == "text/html":
         answer.close()
@@ -181,8 +180,8 @@ def _receive(
             os.fsync(file.fileno())
     except _BrokenOff as error:
         raise DownloadError(
-            f"the transfer of {answer.url} broke off ({error}): {_of(done, total)} are there. Run "
-            f"the same command again to go on at {done / 1e6:.1f} MB."
+            f"the transfer of {answer.url} broke off ({error}): {_of(done, total)} are there. Try "
+            f"again to resume at {done / 1e6:.1f} MB."
         ) from error
     except OSError as error:
         raise DownloadError(_cannot_write(part, total, error)) from error
@@ -202,8 +201,8 @@ def _cannot_write(part: Path, total: int | None, error: OSError) -> str:
     missing = "an unknown number of" if total is None else f"{total - done:,}"
     return (
         f"the disk is full: {missing} bytes of {part.with_suffix('').name} are missing in "
-        f"{part.parent}. The {done:,} bytes that came are kept: free space and run the same "
-        "command again to go on there, or name another folder."
+        f"{part.parent}. The {done:,} bytes that came are kept: free some space and try "
+        "again to resume there, or name another folder."
     )
 
 

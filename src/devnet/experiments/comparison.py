@@ -15,8 +15,9 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from devnet.core.seeds import as_generator, draw_seed
+from devnet.core.sentence import Setting
 from devnet.core.wording import cut
-from devnet.detectors.methods import METHODS, find_method
+from devnet.detectors.methods import METHODS, RECOMMENDED, find_method
 from devnet.experiments.advice import (
     Evaluated,
     SplitResult,
@@ -249,5 +250,6 @@ def _refuse_too_few(training: TrainingRows, table: str) -> None:
             raise TableError(
                 f"{table} has {count} {what} by its column {training.label!r}, but comparing "
                 f"methods takes at least {FEWEST}, two in each of {N_FOLDS} folds. Give more, or "
-                "take the recommended method: devnet fit, with the same options."
+                "fit the recommended method without comparing it: ",
+                Setting("method", RECOMMENDED),
             )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from devnet.core.names import known
 from devnet.core.parameters import check_parameters
+from devnet.core.sentence import Setting, UserError
 from devnet.datasets.catalogue import DATASETS
 from devnet.detectors.methods import METHODS, find_method
 from devnet.experiments.measures import MEASURES
@@ -140,9 +141,11 @@ def experiment_names(folder: Path) -> list[str]:
     """The experiments of a folder."""
     names = sorted(path.stem for path in folder.glob("*.toml"))
     if not names:
-        raise ValueError(
-            f"no experiments in {folder.resolve()}: looked for *.toml there. Go to a copy of the "
-            "repository, or name another folder with --folder."
+        raise UserError(
+            f"no experiments in {folder.resolve()}: looked for *.toml there. Change to a clone of "
+            "the repository, or name another folder with ",
+            Setting("folder"),
+            ".",
         )
     return names
 

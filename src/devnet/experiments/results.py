@@ -13,6 +13,7 @@ from typing import Any, Self, get_origin, get_type_hints
 
 from devnet import __version__
 from devnet.core.model_file import is_finite_number
+from devnet.core.sentence import Setting, UserError
 from devnet.core.whole_file import write_whole
 from devnet.experiments.plan import Run
 
@@ -110,9 +111,10 @@ class ResultsFile:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._path.open("ab+")
         except OSError as error:
-            raise ValueError(
-                f"results cannot be written to {self._path}: {error.strerror}. Name another folder "
-                "with --results."
+            raise UserError(
+                f"cannot write results to {self._path}: {error.strerror}. Put them elsewhere with ",
+                Setting("results"),
+                ".",
             ) from error
         try:
             self._lock()
@@ -135,8 +137,8 @@ class ResultsFile:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise ValueError(
-                f"a run could not be added to {self._path}: {error.strerror}. Earlier runs are "
-                "safe; make room and run the same command again."
+                f"cannot add a run to {self._path}: {error.strerror}. Earlier runs are safe; free "
+                "some space and run the experiment again."
             ) from error
         self.records = [r for r in self.records if r.run.key != record.run.key] + [record]
 
@@ -176,10 +178,12 @@ class ResultsFile:
     def _refuse_other_versions(self) -> None:
         others = {record.versions["devnet"] for record in self.records} - {__version__}
         if others:
-            raise ValueError(
+            raise UserError(
                 f"{self._path} holds runs of devnet {', '.join(sorted(others))}, and this is "
-                f"devnet {__version__}: they do not belong into one table. Move the file away, or "
-                "name another folder with --results."
+                f"devnet {__version__}: they do not belong in one table. Move the file away, or "
+                "put new results elsewhere with ",
+                Setting("results"),
+                ".",
             )
 
     def _drop_unfinished_line(self) -> None:

@@ -125,8 +125,8 @@ class _Session:
         if earlier <= {description}:
             return ""
         return (
-            f"the results hold runs on another copy ({', '.join(sorted(earlier))}) than is here "
-            f"({description}); name another folder with --results, or move the file away."
+            f"the results hold runs on another copy ({', '.join(sorted(earlier))}) than this one "
+            f"({description}); put new results elsewhere, or move that file away."
         )
 
     def _record(self, run: Run, answer: Answer) -> None:

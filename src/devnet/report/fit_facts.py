@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from devnet.core.model_file import package_versions
+from devnet.core.sentence import Sentence, Spell
 from devnet.report.fit_page import Alert, FitFacts
 from devnet.report.number_text import in_percent
 from devnet.significance.policies import FalseAlarmRate
@@ -19,12 +20,18 @@ N_ALERTS = 20
 ANY_HIGH_ROW = FalseAlarmRate(0.5)  # the highest are among these, however many alerts there are
 
 
-def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -> FitFacts:
+def fit_facts(
+    model: TableModel, table: Any, *, on_rows: OnRows | None = None, spell: Spell = str
+) -> FitFacts:
     """Facts for `make_fit_page`.
 
     The table is scored for its highest unlabelled rows, and once more where the threshold depends
-    on all of its rows.
+    on all of its rows. `spell` says how notes spell the settings that they name.
     """
+
+    def in_words(said: str | Sentence) -> str:
+        return said.spelled(spell) if isinstance(said, Sentence) else said
+
     source, _ = model.open(table)
     score, n_equal = model.threshold(source, known=False, on_rows=on_rows)
     found = find_alerts(model, table, policy=ANY_HIGH_ROW, n_shown=N_ALERTS, on_rows=on_rows)
@@ -46,13 +53,13 @@ def fit_facts(model: TableModel, table: Any, *, on_rows: OnRows | None = None) -
         policy=model.policy.in_words(),
         columns=model.encoder_.describe(),
         importance=column_importance(model),
-        left_out=model.encoder_.left_out,
+        left_out={name: in_words(why) for name, why in model.encoder_.left_out.items()},
         alerts=[
             Alert(one.id, one.score, one.p_value, one.reasons, one.nearest) for one in found.shown
         ],
         parameters=facts["parameters"],
         versions=package_versions(),
-        notes=[*found.notes, *fit_notes(model)],
+        notes=[in_words(note) for note in (*found.notes, *fit_notes(model))],
     )
 
 

@@ -1,0 +1,45 @@
+"""Sentences as the command line words them: `ignore=['amount']` is typed `--ignore amount`."""
+
+import shlex
+from typing import Any
+
+from devnet.core.sentence import Sentence, Setting, UserError
+
+OPTIONS = {  # parameter of the Python API -> option
+    "label": "--label",
+    "anomaly": "--anomaly",
+    "ignore": "--ignore",
+    "categorical": "--categorical",
+    "id_column": "--id",
+    "seed": "--seed",
+    "random_state": "--seed",
+    "method": "--method",
+    "n_repeats": "--repeats",
+    "output": "--output",
+    "only_id": "--only-id",
+    "known": "--known",
+    "n_shown": "--show",
+    "rows": "--row",
+    "folder": "--folder",
+    "results": "--results",
+}
+
+
+def spell(setting: Setting) -> str:
+    """A setting as it is typed; one without an option as Python spells it.
+
+    >>> spell(Setting("ignore", ["amount", "card limit"])), spell(Setting("id_column"))
+    ("--ignore amount --ignore 'card limit'", '--id')
+    """
+    option = OPTIONS.get(setting.name)
+    if option is None:
+        return str(setting)
+    if setting.value is None or setting.value is True:  # a flag takes no value
+        return option
+    values = setting.value if isinstance(setting.value, list | tuple) else [setting.value]
+    return " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
+
+
+def worded(said: Any) -> str:
+    """An error or a note with its settings spelled as options."""
+    return said.spelled(spell) if isinstance(said, Sentence | UserError) else str(said)
