@@ -66,6 +66,15 @@ def test_averages_have_an_interval_over_runs():
     assert shown["95% interval"][0] == f"{low:.3f} to {high:.3f}"
 
 
+def test_averages_lie_in_their_intervals_whatever_runs_are_missing():
+    records = [*runs("thyroid", "Def", [0.2, 0.4]), *runs("fraud", "Def", np.linspace(0, 1, 10))]
+    methods = {"Def": {"method": "DevNet"}}
+    shown = texts(tables(experiment(methods=methods, runs=10), records)[1])
+    low, high = map(float, shown["95% interval"][0].split(" to "))
+    assert shown["Average"][0] == "0.400"
+    assert (low + high) / 2 == pytest.approx(0.4, abs=0.001)
+
+
 def test_the_recommended_method_is_tested_over_sets_and_runs():
     methods = {name: {"method": "DevNet"} for name in ("DevNet", RECOMMENDED)}
     values = np.linspace(0.2, 0.4, 10)

@@ -6,7 +6,7 @@ import numpy as np
 
 from devnet.detectors.methods import RECOMMENDED
 from devnet.experiments.cells import TOLERANCE, Cells, differing_cells, published
-from devnet.experiments.statistics import summarise, wilcoxon
+from devnet.experiments.statistics import average_interval, wilcoxon
 from devnet.experiments.table import Cell, ResultTable, plus_minus
 
 
@@ -87,12 +87,10 @@ def _text_row(name: str, texts: dict[str, str], in_paper: list[str]) -> list[Cel
 
 
 def _interval(cells: Cells, method: str, datasets: list[str], metric: str) -> str:
-    """Of the average over data sets, from the runs that all of them have."""
+    """The interval of the average over data sets, from the same runs as the average."""
     (settings,) = cells.experiment.settings
-    runs = [cells.by_seed(dataset, method, settings, metric) for dataset in datasets]
-    seeds = sorted(set.intersection(*map(set, runs)))
-    averages = [float(np.mean([values[seed] for values in runs])) for seed in seeds]
-    low, high = summarise(averages).interval if averages else (np.nan, np.nan)
+    found = [cells.summary(dataset, method, settings, metric) for dataset in datasets]
+    low, high = average_interval([summary for summary in found if summary is not None])
     return "-" if np.isnan(low) else f"{low:.3f} to {high:.3f}"
 
 
