@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 
-def fit(X: np.ndarray, y: np.ndarray, seed: int) -> nn.Module:
+def fit(X: np.ndarray, y: np.ndarray, seed: int, n_steps: int = 50 * 20) -> nn.Module:
     """Train with the paper's settings: per-step draws, nn.Sequential, autograd, torch's RMSprop."""
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
@@ -17,7 +17,7 @@ def fit(X: np.ndarray, y: np.ndarray, seed: int) -> nn.Module:
         nn.init.xavier_uniform_(layer.weight)
         nn.init.zeros_(layer.bias)
     optimizer = torch.optim.RMSprop(network.parameters(), lr=0.001, alpha=0.9, eps=1e-7)
-    for _ in range(50 * 20):
+    for _ in range(n_steps):
         drawn = np.concatenate([generator.choice(labelled, 256), generator.choice(unlabelled, 256)])
         reference = torch.randn(5000)
         scores = network(rows[drawn]).squeeze(1)
