@@ -15,6 +15,7 @@ from devnet.cli.table_options import (
     open_model,
     policy_options,
 )
+from devnet.core.wording import count_text
 
 
 @click.command()
@@ -62,7 +63,7 @@ def alerts(
         return
     echo_notes(notes)
     rule = f", threshold {found.threshold:.2f}" if found.n_alerts else ""
-    number = "1 alert" if found.n_alerts == 1 else f"{found.n_alerts:,} alerts"
+    number = count_text(found.n_alerts, "alert", "alerts")
     click.echo(f"{number} in {found.n_rows:,} rows ({chosen.in_words()}{rule})")
     if found.n_known:
         click.echo(f"{found.n_known:,} rows that {table} labels already are left out; see --known")

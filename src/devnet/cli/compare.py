@@ -17,6 +17,7 @@ from devnet.cli.table_options import (
     training_options,
 )
 from devnet.core.sentence import Setting
+from devnet.core.wording import range_text
 
 if TYPE_CHECKING:
     from devnet.experiments.comparison import Comparison, OnFit
@@ -104,7 +105,7 @@ def _echo(found: "Comparison", training: TrainingOptions) -> None:
     for one in found.methods:
         pr = one.auc_pr
         click.echo(
-            f"{one.method:<{width}}   {pr.mean:.3f}  {pr.low:.3f} to {pr.high:.3f}    "
+            f"{one.method:<{width}}   {pr.mean:.3f}  {range_text(pr.low, pr.high)}    "
             f"{one.auc_roc.mean:.3f}  {one.seconds:>13.1f}"
         )
     click.echo(f"{'chance':<{width}}  {found.chance:>6.2g}                    0.500")

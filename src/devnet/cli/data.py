@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from devnet.cli.table_options import as_json, echo_json
+from devnet.core.wording import megabytes_text
 
 Report = Callable[[str, int, int | None], None]
 
@@ -208,8 +209,8 @@ def _one_line_a_file() -> Report:
     def report(file: str, done: int, total: int | None) -> None:
         if file not in seen:
             seen.add(file)
-            size = "" if total is None else f", {total / 1e6:.1f} MB"
-            start = f", going on at {done / 1e6:.1f} MB" if done else ""
+            size = "" if total is None else f", {megabytes_text(total)}"
+            start = f", resuming at {megabytes_text(done)}" if done else ""
             click.echo(f"Fetching {file}{size}{start}", err=True)
 
     return report

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devnet.cli.table_options import as_json, echo_json
+from devnet.core.wording import duration_text
 
 if TYPE_CHECKING:
     from devnet.experiments.runner import Progress
@@ -264,7 +265,7 @@ class _Display:
 
     def __call__(self, progress: "Progress") -> None:
         bound = "at least" if progress.is_at_least else "about"
-        left = f"{bound} {_duration(progress.seconds_left)} left" if progress.n_done else ""
+        left = f"{bound} {duration_text(progress.seconds_left)} left" if progress.n_done else ""
         self._bar.update(self._task, completed=progress.n_done, total=progress.n_runs, left=left)
         if progress.record and not self._console.is_terminal:
             record = progress.record
@@ -279,8 +280,3 @@ class _Display:
 
     def close(self) -> None:
         self._bar.stop()
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

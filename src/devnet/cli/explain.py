@@ -1,12 +1,12 @@
 """`devnet explain`: why a row has its score."""
 
-from math import floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from devnet.cli.table_options import as_json, echo_json, echo_notes, open_model
+from devnet.core.wording import p_value_text, share_text
 
 if TYPE_CHECKING:
     from devnet.tables import Explanation
@@ -58,7 +58,7 @@ def alert_text(place: int, one: "Explanation") -> str:
     """An alert in a few lines."""
     name = one.id if one.id == f"row {one.row}" else f"{one.id} (row {one.row})"
     lines = [
-        f"{place:>4}  {name}  score {one.score:.2f}  p-value {p_text(one.p_value)}",
+        f"{place:>4}  {name}  score {one.score:.2f}  p-value {p_value_text(one.p_value)}",
         *(f"      {reason.text}" for reason in one.reasons),
     ]
     if one.nearest:
@@ -66,21 +66,14 @@ def alert_text(place: int, one: "Explanation") -> str:
     return "\n".join(lines)
 
 
-def p_text(p_value: float) -> str:
-    """A p-value with two digits that count, and no exponent."""
-    return f"{p_value:.{max(2, 1 - floor(log10(p_value)))}f}"
-
-
 def explanation_text(one: "Explanation") -> str:
     """What each column adds to a row's score, as a sum."""
-    from devnet.core.wording import share_text
-
     name = f"Row {one.row}" if one.id == f"row {one.row}" else f"Row {one.row}, {one.id}"
     shown = {name: part for name, part in one.contributions.items() if abs(part) >= LEAST_SHOWN}
     rest = sum(one.contributions.values()) - sum(shown.values())
     width = max([len(TYPICAL), *map(len, shown)])
     lines = [
-        f"{name}: score {one.score:.2f}, p-value {p_text(one.p_value)}",
+        f"{name}: score {one.score:.2f}, p-value {p_value_text(one.p_value)}",
         f"  {share_text(one.p_value)} of the unlabelled rows score as high",
         f"  {TYPICAL:<{width}}  {one.baseline_score:>7.2f}",
         *(f"  {column:<{width}}  {part:>+7.2f}" for column, part in shown.items()),

@@ -19,6 +19,7 @@ from devnet.cli.table_options import (
     policy_options,
     training_options,
 )
+from devnet.core.wording import megabytes_text
 
 
 @click.command()
@@ -95,7 +96,7 @@ def fit(
     echo_notes(notes)
     click.echo(f"Learned from {table} in {seconds:.1f} s.\n")
     click.echo(model_text(facts))
-    click.echo(f"Model          {output}, {output.stat().st_size / 1e6:.1f} MB")
+    click.echo(f"Model          {output}, {megabytes_text(output.stat().st_size)}")
     if report is not None:
         click.echo(f"Report         {report}")
     next_words = ["devnet", "alerts", str(output), table, "--budget", "10"]

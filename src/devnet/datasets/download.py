@@ -11,6 +11,8 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
+from devnet.core.wording import megabytes_text
+
 TIMEOUT = 30  # seconds without a byte
 CHUNK = 1 << 16
 HANDLERS = (
@@ -181,7 +183,7 @@ def _receive(
     except _BrokenOff as error:
         raise DownloadError(
             f"the transfer of {answer.url} broke off ({error}): {_of(done, total)} are there. Try "
-            f"again to resume at {done / 1e6:.1f} MB."
+            f"again to resume at {megabytes_text(done)}."
         ) from error
     except OSError as error:
         raise DownloadError(_cannot_write(part, total, error)) from error

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
+from devnet.core.wording import is_number
 from devnet.datasets.preparation import categories, min_max, numbers, side_by_side
 
 NEWS20_ANOMALIES = 0.05  # share after the smaller class is thinned out
@@ -89,7 +90,7 @@ def bank_marketing_csv(path: Path) -> RawSet:
     names, columns = records[0], list(zip(*records[1:], strict=True))
     parts = []
     for name, texts in zip(names[:-1], columns[:-1], strict=True):
-        encode = numbers if _is_number(texts[0]) else categories
+        encode = numbers if is_number(texts[0]) else categories
         parts.append(encode(name, list(texts)))
     table = side_by_side(parts)
     return RawSet(min_max(table.values), np.array(columns[-1]) == "yes", table.names)
@@ -201,11 +202,3 @@ def _census_records(path: Path) -> Iterator[list[str]]:
         for line in file:
             if line.strip():
                 yield [text.strip() for text in line.split(",")]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from devnet.core.wording import interval_text
 from devnet.detectors.methods import RECOMMENDED
 
 LEVEL = 0.95  # of intervals
@@ -137,7 +138,8 @@ def advise(methods: list[Evaluated], to_beat: str, by_chance: float) -> tuple[st
     base = next((one for one in able if one.method == to_beat), None)
     if ahead:
         return ahead[0].method, (
-            f"Take {_praised(ahead[0])}, ahead of {_named(to_beat)} by {_words(ahead[0].lead)}."
+            f"Take {_praised(ahead[0])}, ahead of {_named(to_beat)} by "
+            f"{interval_text(*ahead[0].lead)}."
         )
     if base is None:
         return able[0].method, (
@@ -148,7 +150,7 @@ def advise(methods: list[Evaluated], to_beat: str, by_chance: float) -> tuple[st
         return to_beat, _for_best(methods)
     best = methods[0]
     return to_beat, (
-        f"Take {_praised(base)}. {best.method} is ahead by {_words(best.lead)}, "
+        f"Take {_praised(base)}. {best.method} is ahead by {interval_text(*best.lead)}, "
         f"which may be chance, so either will do; {_named(to_beat)} has p-values that need no rows "
         "held back."
     )
@@ -163,11 +165,13 @@ def _for_best(methods: list[Evaluated]) -> str:
     if abs(lead.mean) < NO_LEAD:
         return f"Take {_praised(best)}; {_named(second.method)} is as good."
     sure = "" if lead.low > 0 else ", which may be chance"
-    return f"Take {_praised(best)}, ahead of {_named(second.method)} by {_words(lead)}{sure}."
+    return (
+        f"Take {_praised(best)}, ahead of {_named(second.method)} by {interval_text(*lead)}{sure}."
+    )
 
 
 def _praised(one: Evaluated) -> str:
-    return f"{_named(one.method)}: AUC-PR {_words(one.auc_pr)}"
+    return f"{_named(one.method)}: AUC-PR {interval_text(*one.auc_pr)}"
 
 
 def _named(method: str) -> str:
@@ -176,7 +180,3 @@ def _named(method: str) -> str:
 
 def _as_shares(value: Interval) -> Interval:
     return Interval(*(float(np.clip(part, 0, 1)) for part in value))
-
-
-def _words(value: Interval) -> str:
-    return f"{value.mean:.3f} ({value.low:.3f} to {value.high:.3f})"

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from devnet.core.wording import range_text
 from devnet.detectors.methods import RECOMMENDED
 from devnet.experiments.cells import TOLERANCE, Cells, differing_cells, published
 from devnet.experiments.statistics import average_interval, wilcoxon
@@ -91,7 +92,7 @@ def _interval(cells: Cells, method: str, datasets: list[str], metric: str) -> st
     (settings,) = cells.experiment.settings
     found = [cells.summary(dataset, method, settings, metric) for dataset in datasets]
     low, high = average_interval([summary for summary in found if summary is not None])
-    return "-" if np.isnan(low) else f"{low:.3f} to {high:.3f}"
+    return "-" if np.isnan(low) else range_text(low, high)
 
 
 def _paired_p_value(cells: Cells, method: str, metric: str) -> str:

@@ -27,6 +27,7 @@ class Series(NamedTuple):
     name: str
     points: list[Point]
     is_reference: bool = False  # not ours: drawn hollow or dashed
+    of: str = ""  # the series whose colour it shares
 
 
 class Panel(NamedTuple):
@@ -79,7 +80,7 @@ def _comparison_figure(cells: Cells) -> Figure:
                 if method in theirs.get(dataset, {})
             ]
             if paper:
-                series.append(Series(f"{method}, paper", paper, is_reference=True))
+                series.append(Series(f"{method}, paper", paper, is_reference=True, of=method))
         panels.append(Panel(metric, series, metric, categories=tuple(cells.datasets)))
     return Figure("Ours and the paper's", panels, "Dots are means, lines their 95% intervals.")
 

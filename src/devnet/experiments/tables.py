@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from devnet.core.wording import decimals_text
 from devnet.experiments.cells import RANKING, Cells, in_words
 from devnet.experiments.comparison_table import comparison_table
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import SYNTHETIC, Experiment
 from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import log_slope
-from devnet.experiments.table import Cell, ResultTable, plus_minus, shown
+from devnet.experiments.table import Cell, ResultTable, plus_minus
 
 
 def tables(experiment: Experiment, records: Sequence[RunRecord]) -> list[ResultTable]:
@@ -44,7 +45,7 @@ def _sweep_table(cells: Cells, metric: str) -> ResultTable:
             texts = [plus_minus(summary) for summary in found]
             rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
         average = np.mean(means, axis=0)
-        texts = [shown(value, 3) for value in average]
+        texts = [decimals_text(value, 3) for value in average]
         rows.append([Cell(_row_name(cells, "Average", method)), *map(Cell, texts)])
     return ResultTable(f"{metric} by {', '.join(map(in_words, varied))}", header, rows, [])
 
@@ -117,7 +118,7 @@ def _expectation_tables(cells: Cells) -> list[ResultTable]:
                 *found, within = (
                     cells.values(dataset, method, settings, name) for name in columns.values()
                 )
-                texts = [shown(float(np.mean(values)), 3) for values in found]
+                texts = [decimals_text(float(np.mean(values)), 3) for values in found]
                 texts.append(f"{sum(within):.0f} of {len(within)}")
                 rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
         made.append(ResultTable(title, ["Data", *columns], rows, []))
@@ -161,12 +162,14 @@ def _runtime_tables(cells: Cells) -> list[ResultTable]:
             ]
         )
         rows = [
-            [Cell(f"{s[growing]:,}"), *(Cell(shown(value, 3)) for value in line)]
+            [Cell(f"{s[growing]:,}"), *(Cell(decimals_text(value, 3)) for value in line)]
             for s, line in zip(settings, medians, strict=True)
         ]
         sizes = [s[growing] for s in settings]
         slopes = [log_slope(sizes, column) for column in medians.T]
-        rows.append([Cell("slope on log axes"), *(Cell(shown(slope, 2)) for slope in slopes)])
+        rows.append(
+            [Cell("slope on log axes"), *(Cell(decimals_text(slope, 2)) for slope in slopes)]
+        )
         made.append(ResultTable(f"Median seconds by {in_words(growing)}", header, rows, []))
     return made
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from devnet.core.wording import interval_text
 from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import summarise
 
@@ -57,5 +58,7 @@ def _outside(pairs: list[tuple[RunRecord, RunRecord]]) -> list[str]:
         old, new = (summarise(part) for part in zip(*values, strict=True))
         low, high = old.interval
         if old.mean != new.mean and not low <= new.mean <= high:
-            outside.append(f"{cell}: {new.mean:.4f}, was {old.mean:.4f} ({low:.4f} to {high:.4f})")
+            outside.append(
+                f"{cell}: {new.mean:.4f}, was {interval_text(old.mean, low, high, '.4f')}"
+            )
     return outside

@@ -8,8 +8,8 @@ import numpy as np
 
 from devnet.core.model_file import package_versions
 from devnet.core.sentence import Sentence, Spell
+from devnet.core.wording import share_text
 from devnet.report.fit_page import Alert, FitFacts
-from devnet.report.number_text import in_percent
 from devnet.significance.policies import FalseAlarmRate
 from devnet.tables.alerts import find_alerts
 from devnet.tables.description import column_importance, describe_model, fit_notes
@@ -78,6 +78,6 @@ def _summary(facts: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if share := facts.get("hidden_anomaly_share"):
         lines.append(
-            ("hidden anomalies", f"{in_percent(share['low'])} to {in_percent(share['high'])}")
+            ("hidden anomalies", f"{share_text(share['low'])} to {share_text(share['high'])}")
         )
     return lines

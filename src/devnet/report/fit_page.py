@@ -5,17 +5,18 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from devnet.core.wording import (
+    contribution_text,
+    count_text,
+    if_known,
+    one_in_text,
+    parameter_text,
+    score_text,
+    share_text,
+)
 from devnet.report.calibration_chart import LEAST_ROWS, calibration_chart, curve_to_draw
 from devnet.report.distribution_chart import score_chart
-from devnet.report.number_text import (
-    in_percent,
-    in_words,
-    one_in,
-    score_text,
-    short,
-    with_sign,
-)
-from devnet.report.page import render
+from devnet.report.page import render, short
 from devnet.report.ranking_chart import area_text, precision_recall_chart, roc_chart
 from devnet.report.ranking_curves import LEAST_LABELLED, ranking_curves
 from devnet.tables.explainer import Reason
@@ -139,9 +140,8 @@ def make_fit_page(facts: FitFacts) -> str:
     }
     functions: dict[str, Callable[..., Any]] = {
         "score_text": score_text,
-        "in_words": in_words,
-        "short": short,
-        "count": _count,
+        "parameter_text": parameter_text,
+        "count": count_text,
     }
     return render("fit.html", shown, functions)
 
@@ -176,7 +176,7 @@ def _shares_above(
     share = float((unlabelled > threshold).mean())
     return {
         "has_unlabelled": share > 0,
-        "unlabelled": in_percent(share),
+        "unlabelled": share_text(share),
         "labelled": f"{(labelled > threshold).sum():,} of {len(labelled):,}",
     }
 
@@ -189,15 +189,16 @@ def _card_maker(facts: FitFacts) -> Callable[[Alert], AlertCard]:
 
     def line(reason: Reason) -> ReasonLine:
         part = reason.contribution
-        words = reason.text.rpartition(": ")[0] or reason.text  # the number has a place of its own
+        words = reason.text.removesuffix(f": {contribution_text(part)}")  # the page shows it apart
         width = 100 * abs(part) / largest if np.isfinite(part) else 0.0
-        return ReasonLine(short(words), with_sign(part), width, part < 0)
+        amount = if_known(part, contribution_text).replace("-", "−")
+        return ReasonLine(short(words), amount, width, part < 0)
 
     def make(alert: Alert) -> AlertCard:
         return AlertCard(
             row=short(alert.row),
             score=score_text(alert.score),
-            rarity=one_in(alert.p_value),
+            rarity=one_in_text(alert.p_value),
             is_alert=alert.score > facts.threshold,
             reasons=[*map(line, alert.reasons)],
             nearest=None if alert.nearest is None else short(alert.nearest),
@@ -216,8 +217,8 @@ def _column_rows(facts: FitFacts) -> list[ColumnRow]:
             short(column.name),
             short(column.kind),
             short(column.detail),
-            in_percent(column.missing) if column.missing else "",
-            in_percent(importance.get(column.name, 0.0)),
+            if_known(column.missing, share_text) if column.missing else "",
+            if_known(importance.get(column.name, 0.0), share_text),
             100 * max(0.0, importance.get(column.name, 0.0)) / largest,
         )
         for column in columns
@@ -228,8 +229,3 @@ def _finite(scores: np.ndarray) -> np.ndarray:
     values = np.asarray(scores, dtype=float).ravel()
     finite: np.ndarray = values[np.isfinite(values)]
     return finite
-
-
-def _count(number: int, one: str, many: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"

@@ -3,6 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from devnet.core.wording import cut
+
+LONGEST = 160  # characters of a foreign text that a page shows
+
+
+def short(text: Any) -> str:
+    """A text that does not break a page, however long it is."""
+    return cut(str(text), LONGEST)
+
 
 def render(template: str, facts: dict[str, Any], functions: dict[str, Callable[..., Any]]) -> str:
     """A page's HTML; all text is escaped.
@@ -23,6 +32,6 @@ def render(template: str, facts: dict[str, Any], functions: dict[str, Callable[.
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(functions)
+    environment.globals.update(functions, short=short)
     text: str = environment.get_template(template).render(facts)
     return text
