@@ -16,7 +16,7 @@ from devnet.core.names import known
 from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.download import DownloadError, NotServedError, checksum
 from devnet.datasets.download import download as download_file
-from devnet.datasets.records import File, PublishedCopy, SetRecord
+from devnet.datasets.records import File, PublishedCopy, SetRecord, Size
 
 __all__ = ["DATASETS", "Dataset", "DownloadError", "fetch", "find", "load"]
 
@@ -75,13 +75,9 @@ def load(name: str, folder: Folder | None = None) -> Dataset:
             f"cannot read {', '.join(map(str, paths))} as {source.format} ({reason}). The copy is "
             f"damaged or another file; delete it and get it again {_how_to_get(name, folder)}."
         ) from error
-    n, d = table.rows.shape
-    facts = f"{name}: {n:,} rows, {d:,} columns, {int(table.is_anomaly.sum()):,} anomalies"
-    differs = []
-    if (n, d) != (record.n_rows, record.n_columns):
-        differs.append(f"the paper's has {record.n_rows:,} rows and {record.n_columns:,} columns")
-    differs += [source.note] if source.note else []
-    description = f"{facts} ({record.anomaly}); {'; '.join(differs) or 'as in the paper'}."
+    n_rows, n_columns = table.rows.shape
+    size = Size(n_rows, n_columns, int(table.is_anomaly.sum()))
+    description = record.describe(name, source, size)
     return Dataset(name, table.rows, table.is_anomaly, table.names, description)
 
 

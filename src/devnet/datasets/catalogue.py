@@ -1,7 +1,7 @@
 """The paper's nine data sets as data: what they are, and where copies of them come from."""
 
 from devnet.datasets import parsers
-from devnet.datasets.records import File, PublishedCopy, SetRecord
+from devnet.datasets.records import File, PublishedCopy, SetRecord, Size
 
 AUTHORS = "https://raw.githubusercontent.com/GuansongPang/deviation-network/master/dataset"
 ADBENCH = "https://raw.githubusercontent.com/Minqi824/ADBench/main/adbench/datasets/Classical"
@@ -28,6 +28,7 @@ DATASETS = {
                 files=(File("donors.npz", f"{ADBENCH}/11_donors.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
+                size=Size(619_326, 10, 36_710),
             ),
         ),
     ),
@@ -58,6 +59,7 @@ DATASETS = {
                 parse=parsers.census,
                 format="two gzipped files of comma-separated records, no header, last field income",
                 note="the one-hot encoding is a reconstruction",
+                size=Size(299_285, 500, 18_568),
             ),
         ),
     ),
@@ -83,11 +85,13 @@ DATASETS = {
                 ),
                 parse=parsers.credit_card_csv,
                 format="CSV with a header: Time, V1 to V28, Amount, Class",
+                size=Size(284_807, 29, 492),
             ),
             PublishedCopy(
                 files=(File("fraud.npz"),),
                 parse=parsers.raw_matrix_npz,
                 format=f"{MATRIX_NPZ}, not scaled",
+                size=Size(284_807, 29, 492),
             ),
         ),
     ),
@@ -106,6 +110,7 @@ DATASETS = {
                 files=(File("celeba.npz", f"{ADBENCH}/8_celeba.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
+                size=Size(202_599, 39, 4_547),
             ),
         ),
     ),
@@ -131,6 +136,7 @@ DATASETS = {
                 ),
                 parse=parsers.labelled_csv,
                 format=f"{LABELLED_CSV}, in a .tar.xz archive",
+                size=Size(95_329, 196, 2_329),
             ),
         ),
     ),
@@ -165,6 +171,7 @@ DATASETS = {
                 note="a SUBSTITUTE: other real URLs of the same size and sparsity; its accuracy "
                 "cannot be compared with the paper's",
                 is_substitute=True,
+                size=Size(89_063, 3_267_850, 1_505),
             ),
         ),
     ),
@@ -184,16 +191,19 @@ DATASETS = {
                 files=(File("campaign.npz", f"{ADBENCH}/5_campaign.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
+                size=Size(41_188, 62, 4_640),
             ),
             PublishedCopy(
                 files=(File("bank-additional-full.csv"),),
                 parse=parsers.bank_marketing_csv,
                 format="CSV with a header and semicolons, last column y",
+                size=Size(41_188, 62, 4_640),
             ),
             PublishedCopy(
                 files=(File("bank-additional.zip", f"{UCI}/00222/bank-additional.zip"),),
                 parse=parsers.bank_marketing_csv,
                 format="CSV with a header and semicolons, last column y, in a .zip archive",
+                size=Size(41_188, 62, 4_640),
             ),
         ),
     ),
@@ -231,6 +241,7 @@ DATASETS = {
                 format=CSR_NPZ,
                 note="rebuilt from the raw messages, not the LIBSVM file",
                 is_substitute=True,
+                size=Size(10_523, 1_343_317, 526),
             ),
         ),
     ),
@@ -255,6 +266,7 @@ DATASETS = {
                 ),
                 parse=parsers.labelled_csv,
                 format=LABELLED_CSV,
+                size=Size(7_200, 21, 534),
             ),
         ),
     ),

@@ -15,6 +15,14 @@ class File(NamedTuple):
     sha256: str = ""  # empty where none is published
 
 
+class Size(NamedTuple):
+    """How large a copy is."""
+
+    n_rows: int
+    n_columns: int
+    n_anomalies: int
+
+
 class PublishedCopy(NamedTuple):
     """One form in which a set may lie in a folder."""
 
@@ -23,6 +31,7 @@ class PublishedCopy(NamedTuple):
     format: str
     note: str = ""  # how it differs from the paper's set
     is_substitute: bool = False  # other rows: results cannot be compared with the paper's
+    size: Size | None = None  # as counted; None if nobody has
 
 
 class SetRecord(NamedTuple):
@@ -46,6 +55,24 @@ class SetRecord(NamedTuple):
                 paths = [folder / file.name for file in source.files]
                 if all(path.is_file() for path in paths):
                     return source, paths
+        return None
+
+    def describe(self, name: str, source: PublishedCopy, size: Size) -> str:
+        """A copy in a sentence that says how it differs from the paper's set."""
+        differs = [source.note] if source.note else []
+        if size[:2] != (self.n_rows, self.n_columns):
+            shape = f"the paper's has {self.n_rows:,} rows and {self.n_columns:,} columns"
+            differs.insert(0, shape)
+        return (
+            f"{name}: {size.n_rows:,} rows, {size.n_columns:,} columns, {size.n_anomalies:,} "
+            f"anomalies ({self.anomaly}); {'; '.join(differs) or 'as in the paper'}."
+        )
+
+    def described(self, name: str, description: str) -> PublishedCopy | None:
+        """The source whose description this is, if it is one of known size."""
+        for source in self.sources:
+            if source.size and self.describe(name, source, source.size) == description:
+                return source
         return None
 
     def public_source(self) -> PublishedCopy | None:

@@ -1,6 +1,6 @@
 """The runs of an experiment by cell of its tables, and the paper's figures beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from devnet.datasets.catalogue import DATASETS
@@ -61,13 +61,9 @@ class Cells:
 
     def is_substitute(self, dataset: str) -> bool:
         """Whether the rows were not the paper's, so that results cannot be compared with its."""
-        notes = [source.note for source in DATASETS[dataset].sources if source.is_substitute]
-        return any(
-            note in record.description
-            for note in notes
-            for record in self.records
-            if record.dataset == dataset
-        )
+        texts = {record.description for record in self.records if record.dataset == dataset}
+        copies = [DATASETS[dataset].described(dataset, text) for text in texts]
+        return any(copy is not None and copy.is_substitute for copy in copies)
 
     def mean(self, dataset: str, method: str, settings: dict[str, Any], metric: str) -> float:
         """Mean over the runs; nan where there are none."""
@@ -90,6 +86,22 @@ def published(experiment: Experiment, metric: str) -> dict[str, dict[str, float]
             for name, row in TABLE_2.items()
         }
     return {}
+
+
+def differing_data(records: Iterable[RunRecord]) -> list[str]:
+    """Descriptions of the data sets that are not known to be exactly the paper's."""
+    described = dict.fromkeys((record.dataset, record.description) for record in records)
+    return [text for name, text in described if text and not _is_exact(name, text)]
+
+
+def _is_exact(dataset: str, description: str) -> bool:
+    if dataset not in DATASETS:  # made by the measure itself
+        return True
+    record = DATASETS[dataset]
+    copy = record.described(dataset, description)
+    if copy is None or copy.size is None or copy.note:
+        return False
+    return copy.size[:2] == (record.n_rows, record.n_columns)
 
 
 def differing_cells(cells: Cells, metric: str) -> list[str]:

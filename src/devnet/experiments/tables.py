@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from devnet.core.wording import decimals_text
-from devnet.experiments.cells import RANKING, Cells, in_words
+from devnet.experiments.cells import RANKING, Cells, differing_data, in_words
 from devnet.experiments.comparison_table import comparison_table
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import SYNTHETIC, Experiment
@@ -21,7 +21,7 @@ def tables(experiment: Experiment, records: Sequence[RunRecord]) -> list[ResultT
     if not cells.records:
         return []
     made = BUILDERS[experiment.measure](cells)
-    made[-1].notes.extend(_data_notes(cells) + _run_notes(cells, records))
+    made[-1].notes.extend(differing_data(cells.records) + _run_notes(cells, records))
     return made
 
 
@@ -186,12 +186,6 @@ BUILDERS: dict[str, Callable[[Cells], list[ResultTable]]] = {
 
 def _row_name(cells: Cells, name: str, method: str) -> str:
     return name if len(cells.methods) == 1 else f"{name}, {method}"
-
-
-def _data_notes(cells: Cells) -> list[str]:
-    """The data sets that are not quite the paper's."""
-    described = dict.fromkeys(record.description for record in cells.records)
-    return [text for text in described if "as in the paper" not in text and "made" not in text]
 
 
 def _run_notes(cells: Cells, records: Sequence[RunRecord]) -> list[str]:

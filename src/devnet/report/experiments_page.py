@@ -1,9 +1,9 @@
 """All experiments as one self-contained page: tables, figures, environment, differences."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from devnet.experiments.cells import RANKING, Cells, differing_cells
+from devnet.experiments.cells import RANKING, Cells, differing_cells, differing_data
 from devnet.experiments.figures import Figure, figures
 from devnet.experiments.plan import Experiment
 from devnet.experiments.results import RunRecord
@@ -84,10 +84,7 @@ def _environment(records: Sequence[RunRecord]) -> dict[str, str]:
 
 def _differences(results: Sequence[tuple[Experiment, Sequence[RunRecord]]]) -> list[str]:
     """What differs from the paper: our choices, the data, and the figures that came out."""
-    described: dict[str, Any] = {
-        record.dataset: record.description for _, records in results for record in records
-    }
-    data = [text for text in described.values() if "the paper's" in text or "reconstr" in text]
+    data = differing_data(record for _, records in results for record in records)
     cells = [
         f"{experiment.paper}: {sentence}."
         for experiment, records in results
