@@ -19,8 +19,9 @@ import sections
 from sections import Effort, Section
 
 from devnet.datasets.payments import make_payments, payment_batches
-from devnet.significance.alarm import Alarm, Threshold
+from devnet.significance.policies import Alarm, Threshold
 from devnet.tables import TableModel, score_table
+from devnet.tables.opened_table import scored_columns
 from devnet.tables.output import open_output
 from devnet.tables.sources.opening import open_table
 
@@ -86,11 +87,11 @@ def shares(effort: Effort, model: TableModel, table: Path, output: Path) -> str:
     columns = [*model.encoder_.read_columns(), ID]
     batches = [batch for batch, _ in zip(source.batches(columns), range(8), strict=False)]
     n_read = sum(map(len, batches))
-    matrices = [model.encoder_.encode(batch) for batch in batches]
+    matrices = [model.encoder_.encode_checked(batch) for batch in batches]
     scores = [model.detector_.anomaly_score(matrix) for matrix in matrices]
     alarm = Alarm(Threshold(1.0))
     added = [
-        pa.RecordBatch.from_pydict({ID: batch[ID], **model.columns_of(score, alarm)})
+        pa.RecordBatch.from_pydict({ID: batch[ID], **scored_columns(model, score, alarm)})
         for batch, score in zip(batches, scores, strict=True)
     ]
 
@@ -105,9 +106,9 @@ def shares(effort: Effort, model: TableModel, table: Path, output: Path) -> str:
 
     steps = {
         "read": lambda: [None for _ in zip(source.batches(columns), range(8), strict=False)],
-        "encode": each(model.encoder_.encode, batches),
+        "encode": each(model.encoder_.encode_checked, batches),
         "score": each(model.detector_.anomaly_score, matrices),
-        "p-values": each(lambda score: model.columns_of(score, alarm), scores),
+        "p-values": each(lambda score: scored_columns(model, score, alarm), scores),
         "write": write,
     }
     seconds = dict(zip(steps, (t for _, t in best(effort, *steps.values())), strict=True))
@@ -202,7 +203,7 @@ def encoding(effort: Effort) -> None:
     batches = make_payments(effort.rows(N_FITTED)).table.to_batches(65_536)
     n = sum(map(len, batches))
     ((seconds, processor),) = best(
-        effort, lambda: [model.encoder_.encode(batch) for batch in batches]
+        effort, lambda: [model.encoder_.encode_checked(batch) for batch in batches]
     )
     print(
         f"\nEncoding payments to {model.encoder_.n_columns} columns: {n / seconds:,.0f} rows/s by "

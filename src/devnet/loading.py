@@ -34,6 +34,6 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> "FewLabelDetector 
     header, tensors = model_file.read(path)
     if "table" not in header:
         return restore(header, tensors, hidden=hidden)
-    from devnet.tables.table_model import TableModel  # needs pyarrow, which detectors do not
+    from devnet.tables.table_model import restore as restore_table_model  # needs pyarrow
 
-    return TableModel.restore(header, tensors)
+    return restore_table_model(header, tensors)

@@ -206,7 +206,7 @@ BAD_TABLES = {
     "ragged.csv": (b"a,b,fraud\n1,2,1\n1,2\n", "has 2 values for 3 columns in line 3"),
     "space.csv": (b"a b fraud\n1 2 1\n2 2 0\n", "as if ' ' separated its columns"),
     "twice.csv": (b"a,a,fraud\n1,2,1\n2,3,0\n", "more than one column named 'a'"),
-    "three.csv": (b"a,fraud\n1,0\n2,1\n3,2\n", "--label fraud --anomaly"),
+    "three.csv": (b"a,fraud\n1,0\n2,1\n3,2\n", "unlabelled: --anomaly 0"),
     "unlabelled.csv": (b"a,fraud\n1,\n2,\n3,\n", "is empty in all 3 rows: no labelled anomaly"),
     "zero.csv": (b"a,fraud\n1,0\n2,0\n3,0\n", "every label in 'fraud' is '0'"),
     "mixed.csv": (

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 import torch
 from sklearn.neighbors import KNeighborsClassifier
 from support.competitor_checks import wide_task, with_nan
+from support.plain_detector import PlainDetector
 from support.tasks import make_task
 
 from devnet import DeviationEnsemble, DevNet
@@ -51,6 +52,30 @@ def test_contributions_add_up(name):
     assert grouped.shape == (200, 5)
     np.testing.assert_allclose(grouped.sum(axis=1), found.sum(axis=1), atol=1e-5)
     assert abs(contributions(model, baseline[None], baseline)).max() < 1e-12
+
+
+class Product:
+    """The least that an estimator of one's own can be: a fit, and something to rank rows by."""
+
+    def fit(self, X, y):
+        return self
+
+    def score_samples(self, X):
+        return -X[:, 0] * X[:, 1]
+
+
+@pytest.mark.parametrize("model", [OwnEstimator(Product()), PlainDetector()])
+def test_a_detector_that_cannot_explain_itself_is_explained_by_random_walks(model):
+    rows, y, _ = make_task(0)
+    model.fit(rows, y)
+    assert model.baseline is None
+    baseline = typical_row(model, rows[y == 0])
+    np.testing.assert_array_equal(baseline, np.median(rows[y == 0], axis=0))
+    assert model.path_contributions(rows[:30], baseline) is None
+    found = contributions(model, rows[:30], baseline, random_state=3)
+    walked = dense_walks(model.anomaly_score, rows[:30], baseline, np.arange(8), 8, random_state=3)
+    np.testing.assert_array_equal(found, walked)
+    np.testing.assert_allclose(found.sum(axis=1), rises(model, rows[:30], baseline), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -163,12 +188,12 @@ def test_sparse_walks_are_dense_walks_from_the_empty_row(seed, monkeypatch):
 def test_the_nearest_labelled_anomaly_points_the_same_way(seed):
     generator = np.random.default_rng(seed)
     labelled = generator.normal(size=(12, 30)) * (generator.random((12, 30)) < 0.3)
-    place = generator.integers(12, size=200)
-    profile = labelled[place] * generator.uniform(0.1, 9, size=(200, 1))
+    chosen = generator.integers(12, size=200)
+    profile = labelled[chosen] * generator.uniform(0.1, 9, size=(200, 1))
     for rows in (profile, sp.csr_array(profile)):
         for known in (labelled, sp.csr_array(labelled)):
             found = nearest(rows, known)
-            np.testing.assert_array_equal(found.place, place)
+            np.testing.assert_array_equal(found.place, chosen)
             np.testing.assert_allclose(found.similarity, 1)
     assert nearest(np.zeros((2, 30)), labelled).similarity.tolist() == [0, 0]
     assert nearest(-labelled[:1], labelled[:1]).similarity[0] == pytest.approx(-1)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
+from support.plain_detector import PlainDetector
 from support.tasks import make_task
 
 from devnet import DeviationEnsemble, DevNet, StandardPrior
@@ -34,6 +35,47 @@ class Recording(OwnEstimator):
     def anomaly_score(self, X):
         self.scored = X
         return np.asarray(X)[:, 0].astype(float)
+
+
+class FirstColumn:
+    """The least that an estimator of one's own can be: a fit, and something to rank rows by."""
+
+    def fit(self, X, y):
+        self.values = sorted(set(y))
+        return self
+
+    def score_samples(self, X):
+        return -X[:, 0]
+
+
+def test_any_estimator_with_a_fit_and_scores_can_be_calibrated():
+    rows, y, _ = make_task(0)
+    own = OwnEstimator(FirstColumn())
+    calibration = calibrate(own, rows, np.where(y == 1, "fraud", "fine"), random_state=0)
+    assert own.estimator.values == [0, 1]
+    assert set(calibration.unlabelled) <= set(rows[y == 0, 0])
+    assert (len(calibration.unlabelled), calibration.labelled) == (590, None)
+    assert own.nominal_p_value(calibration.unlabelled) is None
+    assert own.prior_quantile is None
+
+
+def test_a_detector_that_answers_nothing_itself_gets_the_defaults():
+    rows, y, _ = make_task(0)
+    plain = PlainDetector()
+    calibration = calibrate(plain, rows, y, random_state=0)
+    held = calibration.unlabelled
+    assert (len(held), calibration.labelled, calibration.hidden_share) == (590, None, None)
+    np.testing.assert_array_equal(np.isin(held, rows[y == 0].sum(axis=1, dtype=float)), True)
+    assert plain.n_rows_ == 1200 - 590
+    assert not plain.keeps_unseen_scores
+    with pytest.raises(NotImplementedError, match="PlainDetector keeps no scores of unseen rows"):
+        plain.unseen_scores()
+    assert plain.nominal_p_value(held) is None
+    assert plain.prior_quantile is None
+    assert not plain.is_thread_safe
+    assert plain.expectations() == {}
+    curve = calibration_curve(calibration, None, [0.1, 0.5])
+    assert curve.nominal is None
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -109,17 +151,19 @@ def test_bad_input_gets_a_sentence():
     rows, y, _ = make_task(0)
     with pytest.raises(ValueError, match="X has 1200 rows but y has 3 labels"):
         calibrate(DevNet(), rows, y[:3])
-    with pytest.raises(ValueError, match="y is None; give 1"):
+    with pytest.raises(ValueError, match=r"DevNet requires y .* y is None\. Give 1"):
         calibrate(DevNet(), rows, None)
-    with pytest.raises(ValueError, match="1 unlabelled rows .* at least 2"):
+    with pytest.raises(ValueError, match="y is None; give 1"):
+        calibrate(Recording(None), rows, None)
+    with pytest.raises(ValueError, match="at least 2 unlabelled rows, but found 1"):
         calibrate(DevNet(), rows[:21], y[:21])
     with pytest.raises(ValueError, match="sample_weight of row 1199 is -1"):
         calibrate(DevNet(), rows, y, np.append(np.ones(1199), -1))
-    with pytest.raises(ValueError, match="Recording takes no sample_weight"):
-        calibrate(Recording(None), rows, y, np.ones(1200))
+    with pytest.raises(ValueError, match="OwnEstimator takes no sample_weight; leave it out"):
+        calibrate(OwnEstimator(LogisticRegression()), rows, y, np.ones(1200))
     with pytest.raises(ValueError, match="score of row 0 is not a number"):
         calibrate(Recording(None), np.full((9, 1), np.nan), np.arange(9) < 2)
-    with pytest.raises(ValueError, match="at least 4 unlabelled rows .* here are 3"):
+    with pytest.raises(ValueError, match="at least 4 unlabelled rows .* but has 3"):
         calibration_curve(Calibration(np.arange(3), np.ones(3), None, None), None, [0.1])
 
 

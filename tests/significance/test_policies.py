@@ -11,10 +11,10 @@ from scipy.stats import binom
 from support.tasks import make_task
 
 from devnet import DeviationEnsemble, DevNet, ModelFileError
-from devnet.significance.alarm import Alarm
 from devnet.significance.calibration import Calibration, calibrate
 from devnet.significance.policies import (
     POLICIES,
+    Alarm,
     Budget,
     Confidence,
     ExpectedCost,
@@ -247,7 +247,7 @@ def test_scores_that_are_no_numbers_get_a_sentence():
 
 def test_the_cost_needs_what_only_the_ensemble_knows(seed):
     rows, y, truth = make_task(seed, shift=3)
-    with pytest.raises(ValueError, match='from 5 labelled .* --method "deviation ensemble"'):
+    with pytest.raises(ValueError, match="from 5 labelled .* method='deviation ensemble'"):
         ExpectedCost(10, 1).threshold(calibration_of(np.arange(99.0)))
     model = DeviationEnsemble(random_state=seed)
     threshold = ExpectedCost(10, 1).threshold(calibrate(model, rows, y)).score

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from devnet.tables.chosen_rows import choose_id_column, row_ids, take_rows
-from devnet.tables.columns.column_learning import UNIQUE
+from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
 
@@ -47,6 +47,7 @@ def test_rows_are_called_by_their_id_or_their_number():
 
 
 def test_the_first_identifier_names_rows():
-    left_out = {"a": "constant: always 1", "b": UNIQUE, "c": UNIQUE}
+    reasons = {"a": Why.CONSTANT, "b": Why.UNIQUE, "c": Why.UNIQUE}
+    left_out = {name: LeftOut(name, reason, "why") for name, reason in reasons.items()}
     assert choose_id_column(left_out) == "b"
-    assert choose_id_column({"a": "ignored"}) is None
+    assert choose_id_column({"a": LeftOut("a", Why.IGNORED, "ignored")}) is None

@@ -30,7 +30,7 @@ def test_labels_may_be_a_dictionary():
 
 
 def test_nested_labels_are_refused():
-    with pytest.raises(TableError, match="list.*Name another column with --label"):
+    with pytest.raises(TableError, match="list.*Name another column with label"):
         label_text(pa.array([[1], [2]]))
 
 
@@ -67,7 +67,7 @@ def test_the_value_of_anomalies_is_found(counts, n_missing, anomaly, expected):
         ({"0": 100}, 0, None, "every label in 'state' is '0': no labelled anomaly"),
         ({"0": 10}, 90, None, "every label in 'state' is '0'"),
         ({"1": 100}, 0, None, "every label in 'state' is '1'"),
-        ({"a": 3, "b": 4, "c": 90}, 0, None, "--label state --anomaly a"),
+        ({"a": 3, "b": 4, "c": 90}, 0, None, "only one can mark anomalies.*: anomaly='a'"),
         ({"a": 3, "b": 4}, 0, "c", "no row has the value 'c' .* 'a', 'b'"),
         ({"a": 3}, 0, "a", "all 3 rows have the label 'a'"),
     ],

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from devnet.tables import TableModel
 from devnet.tables.columns.text_values import text_values
 from devnet.tables.encoder import TableEncoder, TableSummary
+from devnet.tables.opened_table import OpenedTable
 from devnet.tables.sources.opening import open_table
 
 N = 200
@@ -74,7 +75,7 @@ def test_a_csv_with_offsets_scores_as_the_parquet_file_does(tmp_path):
         model = TableModel("PU trees", random_state=0).fit(tmp_path / fitted_on, "fraud")
         scores = [model.score(tmp_path / name)["anomaly_score"] for name in ("t.csv", "t.parquet")]
         assert scores[0].equals(scores[1])
-        _, notes = model.open(tmp_path / "naive.csv")
+        notes = OpenedTable(model, tmp_path / "naive.csv").notes
         assert len(notes) == 1
         assert len(model.score(tmp_path / "naive.csv")) == N
 
@@ -147,4 +148,4 @@ def test_an_encoder_keeps_that_a_category_was_forced():
 def test_texts_that_differ_at_their_end_are_not_called_constant():
     texts = ["x" * 100 + str(i % 9) for i in range(N)]
     encoder = learned(pa.table({"text": texts, "value": np.arange(N) % 7 + 0.5}))
-    assert encoder.left_out == {"text": "text: the first 100 characters are always the same"}
+    assert str(encoder.left_out["text"]) == "text: the first 100 characters are always the same"

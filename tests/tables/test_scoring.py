@@ -64,6 +64,7 @@ def test_values_of_a_text_file_are_written_as_they_are(model, tmp_path, small_bl
     unknown, learned = done.notes
     assert unknown == "1 column is not known to the model and is ignored: extra"
     assert learned.startswith("rows with fraud = 1 that were learned from score higher")
+    assert learned.endswith("the report of the fit shows how many are found unseen.")
     header, *found = read_lines(tmp_path / "out.csv")
     assert header[:8] == HEADER
     assert [row[:8] for row in found] == lines()

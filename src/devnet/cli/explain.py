@@ -40,12 +40,14 @@ def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) ->
     devnet explain fraud.devnet payments.parquet --row 1207
     devnet explain fraud.devnet payments.parquet --row 3 --row 8 --json
     """
-    opened = open_model(model)
-    explained, notes = opened.explain(table, rows), opened.open(table)[1]
+    from devnet.tables.opened_table import OpenedTable
+
+    opened = OpenedTable(open_model(model), table)
+    explained = opened.explain(rows)
     if wants_json:
         echo_json([explanation_json(one) for one in explained])
         return
-    echo_notes(notes)
+    echo_notes(opened.notes)
     click.echo("\n\n".join(map(explanation_text, explained)))
 
 

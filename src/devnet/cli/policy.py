@@ -33,13 +33,15 @@ def policy(model: Path, wants_json: bool, **options: Any) -> None:
         raise click.UsageError(
             "give one of --budget, --false-alarm-rate, --fdr, --confidence and --cost."
         )
+    from devnet.tables.description import fixed_threshold, policy_notes
+
     opened = open_model(model)
     opened.policy = chosen
-    threshold = opened.fixed_threshold()
+    threshold = fixed_threshold(opened)
     opened.save(model)
     if wants_json:
         echo_json({"model": str(model), "policy": chosen.in_words(), "threshold": threshold})
         return
-    echo_notes(opened.policy_notes())
+    echo_notes(policy_notes(opened))
     above = "" if threshold is None else f": scores above {threshold:.2f}"
     click.echo(f"{model} alerts now on {chosen.in_words()}{above}.")

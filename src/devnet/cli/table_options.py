@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from devnet.tables.table_model import TableModel
 
 Command = Callable[..., Any]
-TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".svm")
 
 as_json = click.option("--json", "wants_json", is_flag=True, help="Print JSON for other programs.")
 
@@ -160,6 +159,7 @@ def open_model(path: Path) -> "TableModel":
     """A model of raw tables, or a sentence."""
     from devnet.core.model_file import ModelFileError
     from devnet.loading import load
+    from devnet.tables.sources.opening import TABLE_SUFFIXES
     from devnet.tables.table_model import TableModel
 
     try:

@@ -13,6 +13,7 @@ from devnet.report.fit_page import Alert, FitFacts
 from devnet.significance.policies import FalseAlarmRate
 from devnet.tables.alerts import find_alerts
 from devnet.tables.description import column_importance, describe_model, fit_notes
+from devnet.tables.opened_table import OpenedTable
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
 
@@ -32,15 +33,15 @@ def fit_facts(
     def in_words(said: str | Sentence) -> str:
         return said.spelled(spell) if isinstance(said, Sentence) else said
 
-    source, _ = model.open(table)
-    score, n_equal = model.threshold(source, known=False, on_rows=on_rows)
+    opened = OpenedTable(model, table)
+    score, n_equal = opened.threshold(known=False, on_rows=on_rows)
     found = find_alerts(model, table, policy=ANY_HIGH_ROW, n_shown=N_ALERTS, on_rows=on_rows)
     facts = describe_model(model)
     unseen = model.calibration_.labelled
     counts = model.calibration_.weight > 0
     nominal = partial(_nominal, model)
     return FitFacts(
-        table=Path(source.name).name,
+        table=Path(opened.source.name).name,
         method=model.method,
         summary=_summary(facts),
         n_rows=model.n_rows_,
@@ -48,12 +49,12 @@ def fit_facts(
         unlabelled=model.calibration_.unlabelled[counts],
         labelled=model.explainer_.labelled_scores() if unseen is None else unseen,
         labelled_unseen=unseen is not None,
-        nominal=nominal if model.nominal_p_value(np.zeros(1)) is not None else None,
+        nominal=nominal if model.detector_.nominal_p_value(np.zeros(1)) is not None else None,
         threshold=np.nextafter(score, -np.inf) if n_equal else score,  # rows above it are alerts
         policy=model.policy.in_words(),
         columns=model.encoder_.describe(),
         importance=column_importance(model),
-        left_out={name: in_words(why) for name, why in model.encoder_.left_out.items()},
+        left_out={name: in_words(why) for name, why in facts["left_out"].items()},
         alerts=[
             Alert(one.id, one.score, one.p_value, one.reasons, one.nearest) for one in found.shown
         ],
@@ -64,7 +65,7 @@ def fit_facts(
 
 
 def _nominal(model: TableModel, scores: np.ndarray) -> np.ndarray:
-    p_value = model.nominal_p_value(scores)
+    p_value = model.detector_.nominal_p_value(scores)
     assert p_value is not None  # asked for only where there are such
     return p_value
 

@@ -1,6 +1,5 @@
-"""What a score means: nominal and calibrated p-values, and which scores are alerts."""
+"""What a score means: calibration, p-values, and the policies that decide which are alerts."""
 
-from devnet.significance.alarm import Alarm, Threshold
 from devnet.significance.calibration import (
     Calibration,
     CalibrationCurve,
@@ -9,12 +8,14 @@ from devnet.significance.calibration import (
 )
 from devnet.significance.policies import (
     POLICIES,
+    Alarm,
     AlertPolicy,
     Budget,
     Confidence,
     ExpectedCost,
     FalseAlarmRate,
     FalseDiscoveryRate,
+    Threshold,
 )
 from devnet.significance.ranks import ConformalRanks
 

@@ -1,26 +1,50 @@
-"""Alert policies: from which score on a row is an alert, chosen after training.
+"""Alert policies: the score above which a row is an alert, chosen after training.
 
-A policy is shown the calibration of a fitted detector and, batch by batch, the scores of the table
-at hand, and gives one threshold. Alerts are the scores above it, as in `predict`.
+A policy sees the calibration of a fitted detector and, batch by batch, the scores of the table at
+hand, and sets one threshold. Rows that score above it are alerts, as in `predict`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import ceil, floor, log10
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from devnet.core.model_file import ModelFileError
 from devnet.core.parameters import Constraint, check_parameters, number, whole_number
-from devnet.significance.alarm import Threshold
+from devnet.core.sentence import Setting, UserError
 from devnet.significance.calibration import MIN_LABELLED, Calibration, Quantile, refuse_nan
 from devnet.significance.ranks import ConformalRanks
 
 
+class Threshold(NamedTuple):
+    """The score above which rows are alerts, and how many rows with exactly this score are too."""
+
+    score: float  # infinite if no row is an alert
+    n_equal: int = 0  # the first ones of the table
+
+
+class Alarm:
+    """Decides which rows of a table are alerts, batch by batch, in row order."""
+
+    def __init__(self, threshold: Threshold) -> None:
+        self._threshold = threshold.score
+        self._n_equal = threshold.n_equal
+
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
+        """Whether each row of the next batch is an alert."""
+        is_alert: np.ndarray = scores > self._threshold
+        if self._n_equal:
+            equal = np.flatnonzero(scores == self._threshold)[: self._n_equal]
+            is_alert[equal] = True
+            self._n_equal -= len(equal)
+        return is_alert
+
+
 class AlertPolicy(ABC):
-    """From which score on a row is an alert. Abstract; its subclasses are final."""
+    """The score above which a row is an alert. Abstract; its subclasses are final."""
 
     needs_scores: ClassVar[bool] = False  # whether the threshold depends on the table at hand
     _constraints: ClassVar[dict[str, Constraint]]
@@ -35,23 +59,23 @@ class AlertPolicy(ABC):
         scores: Iterable[np.ndarray] = (),
         quantile: Quantile | None = None,
     ) -> Threshold:
-        """From which score on a row is an alert.
+        """The score above which a row is an alert.
 
         Parameters
         ----------
         calibration : Calibration
         scores : iterable of arrays
-            Of the table at hand, batch by batch; looked at where `needs_scores`.
+            Of the table at hand, batch by batch; used only if `needs_scores`.
         quantile : function, optional
-            Of the prior of the detector, if it has one.
+            Quantile function of the detector's prior, if it has one.
         """
 
     @abstractmethod
     def in_words(self) -> str:
-        """Which rows are alerts: the end of a sentence that begins with "alerts are"."""
+        """Which rows are alerts, to complete a sentence that begins with "alerts are"."""
 
     def warning(self, calibration: Calibration, quantile: Quantile | None = None) -> str | None:
-        """A sentence, where no row can ever be an alert."""
+        """Why no row can ever be an alert; None if one can."""
         return None
 
 
@@ -75,7 +99,7 @@ class FalseAlarmRate(AlertPolicy):
     _constraints = {"rate": number(0, below=1)}
 
     def in_words(self) -> str:
-        """How the policy is told to people."""
+        """The policy in words."""
         return f"rows that score as high as the top {100 * self.rate:.3g}% of unlabelled rows"
 
     def threshold(
@@ -84,28 +108,28 @@ class FalseAlarmRate(AlertPolicy):
         scores: Iterable[np.ndarray] = (),
         quantile: Quantile | None = None,
     ) -> Threshold:
-        """The lowest of the unlabelled rows' scores above which p-values are small enough."""
+        """The lowest score of an unlabelled row above which p-values are small enough."""
         ranks = calibration.ranks()
         return _score_below_rank(ranks, ranks.p_value_of_rank <= self.rate)
 
     def warning(self, calibration: Calibration, quantile: Quantile | None = None) -> str | None:
-        """A sentence, where the rate is below the smallest p-value."""
+        """Why no row can be an alert, if the rate is below the smallest possible p-value."""
         return _too_small(calibration, "false-alarm rate", self.rate)
 
 
 @dataclass(frozen=True)
 class Confidence(AlertPolicy):
-    """Alerts are rows that a normal row stays below with this confidence: the paper's policy.
+    """Alerts are rows above the score that normal rows stay below with this confidence.
 
-    Of a detector with a prior, it is the quantile of the prior. Of any other it is the score that
-    this share of the unlabelled rows stays below.
+    The paper's policy. The score is the quantile of the detector's prior. A detector without a
+    prior uses the score that this share of the unlabelled rows stays below.
     """
 
     level: float = 0.95
     _constraints = {"level": number(0, below=1)}
 
     def in_words(self) -> str:
-        """How the policy is told to people."""
+        """The policy in words."""
         return (
             f"rows above the {100 * self.level:.4g}% quantile of the prior, or of the unlabelled "
             "rows where the method has none"
@@ -123,7 +147,7 @@ class Confidence(AlertPolicy):
         return self._without_prior().threshold(calibration)
 
     def warning(self, calibration: Calibration, quantile: Quantile | None = None) -> str | None:
-        """A sentence, where without a prior so much confidence is impossible."""
+        """Why no row can be an alert, if the level is out of reach without a prior."""
         return None if quantile is not None else self._without_prior().warning(calibration)
 
     def _without_prior(self) -> FalseAlarmRate:
@@ -132,14 +156,14 @@ class Confidence(AlertPolicy):
 
 @dataclass(frozen=True)
 class Budget(AlertPolicy):
-    """Alerts are the n highest scores of the table at hand, of equal ones the first."""
+    """Alerts are the n rows with the highest scores of the table at hand; ties go to the first."""
 
     n: int
     needs_scores = True
     _constraints = {"n": whole_number(1)}
 
     def in_words(self) -> str:
-        """How the policy is told to people."""
+        """The policy in words."""
         return "the highest row" if self.n == 1 else f"the {self.n:,} highest rows"
 
     def threshold(
@@ -148,7 +172,7 @@ class Budget(AlertPolicy):
         scores: Iterable[np.ndarray] = (),
         quantile: Quantile | None = None,
     ) -> Threshold:
-        """The lowest score within the budget; only n scores have to be kept for it."""
+        """The lowest score within the budget; only n scores are kept in memory."""
         highest = np.empty(0)
         for batch in scores:
             refuse_nan(batch)
@@ -163,10 +187,10 @@ class Budget(AlertPolicy):
 
 @dataclass(frozen=True)
 class FalseDiscoveryRate(AlertPolicy):
-    """Of the alerts, this share is false in the mean at most: Benjamini and Hochberg's procedure.
+    """On average at most this share of the alerts is false: Benjamini and Hochberg's procedure.
 
-    It takes the calibrated p-values of all rows of the table at hand. There are only as many
-    different ones as there are ranks, so counts by rank are all that has to be kept.
+    It uses the calibrated p-values of all rows of the table at hand. A p-value depends only on the
+    rank of a score, so counts by rank are all that is kept in memory.
     """
 
     rate: float
@@ -174,8 +198,8 @@ class FalseDiscoveryRate(AlertPolicy):
     _constraints = {"rate": number(0, below=1)}
 
     def in_words(self) -> str:
-        """How the policy is told to people."""
-        return f"rows of which {100 * self.rate:.3g}% are false on average, at most"
+        """The policy in words."""
+        return f"rows of which at most {100 * self.rate:.3g}% are false on average"
 
     def threshold(
         self,
@@ -183,28 +207,28 @@ class FalseDiscoveryRate(AlertPolicy):
         scores: Iterable[np.ndarray] = (),
         quantile: Quantile | None = None,
     ) -> Threshold:
-        """Where so many rows have a p-value as small that few of them can be false."""
+        """The lowest score above which few enough of the alerts are expected to be false."""
         ranks = calibration.ranks()
         size = len(ranks.p_value_of_rank)
         counts = np.zeros(size, dtype=np.int64)
         for batch in scores:
             refuse_nan(batch)
             counts += np.bincount(ranks.rank(batch), minlength=size)
-        n_alerts = np.cumsum(counts[::-1])[::-1]  # of this rank or higher
-        expected = ranks.p_value_of_rank * n_alerts[0]  # false ones among them
+        n_alerts = np.cumsum(counts[::-1])[::-1]  # rows of this rank or higher
+        expected = ranks.p_value_of_rank * n_alerts[0]  # false alerts among them
         return _score_below_rank(ranks, (expected <= self.rate * n_alerts) & (n_alerts > 0))
 
     def warning(self, calibration: Calibration, quantile: Quantile | None = None) -> str | None:
-        """A sentence, where the rate is below the smallest p-value."""
+        """Why no row can be an alert, if the rate is below the smallest possible p-value."""
         return _too_small(calibration, "false discovery rate", self.rate)
 
 
 @dataclass(frozen=True)
 class ExpectedCost(AlertPolicy):
-    """Alerts where they cost least in the mean, given what a missed anomaly and a false alarm cost.
+    """Alerts are chosen to minimise the expected cost of missed anomalies and false alarms.
 
-    Of the unlabelled rows above a threshold those that are not hidden anomalies would be false
-    alarms; hidden anomalies score as labelled ones do.
+    Unlabelled rows above the threshold count as false alarms, except for hidden anomalies, which
+    are taken to score as labelled ones do.
     """
 
     missed: float
@@ -212,7 +236,7 @@ class ExpectedCost(AlertPolicy):
     _constraints = {"missed": number(0), "false_alarm": number(0)}
 
     def in_words(self) -> str:
-        """How the policy is told to people."""
+        """The policy in words."""
         return (
             f"rows where a miss for {self.missed:,.6g} would cost more than a false alarm for "
             f"{self.false_alarm:,.6g}"
@@ -224,14 +248,15 @@ class ExpectedCost(AlertPolicy):
         scores: Iterable[np.ndarray] = (),
         quantile: Quantile | None = None,
     ) -> Threshold:
-        """The score of least expected cost; of several, the lowest."""
+        """The score with the lowest expected cost; the lowest such score if there are several."""
         labelled, share = calibration.labelled, calibration.hidden_share
         if labelled is None or share is None:
-            raise ValueError(
-                "the expected cost takes out-of-bag scores of labelled anomalies and their share "
-                f"among the unlabelled rows, which only the deviation ensemble has, from "
-                f"{MIN_LABELLED} labelled anomalies on; fit again with: --method "
-                '"deviation ensemble"'
+            raise UserError(
+                "the expected cost needs out-of-bag scores of labelled anomalies and their share "
+                "among the unlabelled rows, which only the deviation ensemble has, from "
+                f"{MIN_LABELLED} labelled anomalies on; fit again with ",
+                Setting("method", "deviation ensemble"),
+                ".",
             )
         ranks, labelled = calibration.ranks(), np.sort(labelled)
         candidates = np.unique(np.concatenate([ranks.scores, labelled]))
@@ -260,7 +285,7 @@ def policy_to_json(policy: AlertPolicy) -> dict[str, Any]:
 
 
 def policy_from_json(value: Any) -> AlertPolicy:
-    """Invert `policy_to_json`; raise a ModelFileError where that is not possible."""
+    """Invert `policy_to_json`, or raise a ModelFileError."""
     try:
         name, parameters = value["policy"], {k: v for k, v in value.items() if k != "policy"}
         return POLICIES[name](**parameters)
@@ -272,19 +297,20 @@ def policy_from_json(value: Any) -> AlertPolicy:
 
 
 def _score_below_rank(ranks: ConformalRanks, is_alert: np.ndarray) -> Threshold:
-    """The score that rows of the lowest such rank, of n + 1 ranks, and of higher ones exceed."""
-    places = np.flatnonzero(is_alert)
-    return Threshold(float(ranks.scores[places[0] - 1]) if len(places) else np.inf)
+    """The score exceeded by rows of the lowest alert rank and higher, given is_alert (n + 1,)."""
+    alert_ranks = np.flatnonzero(is_alert)
+    return Threshold(float(ranks.scores[alert_ranks[0] - 1]) if len(alert_ranks) else np.inf)
 
 
 def _too_small(calibration: Calibration, what: str, rate: float) -> str | None:
+    """Why no row can be an alert, if the rate is below the smallest possible p-value."""
     smallest = float(calibration.ranks().p_value_of_rank[-1])
     if rate >= smallest:
         return None
-    unit = 10.0 ** (floor(log10(smallest)) - 1)  # two digits are shown, rounded up
+    unit = 10.0 ** (floor(log10(smallest)) - 1)  # of the second digit, to round up to
     shown = ceil(smallest / unit) * unit
     return (
         f"no row can be an alert: the {what} is {rate:g}, but with {len(calibration.unlabelled)} "
-        f"unlabelled rows to compare with, the smallest possible is {shown:.2g}; take a rate "
-        "of at least that, or fit on more unlabelled rows."
+        f"unlabelled rows to compare with, the smallest possible is {shown:.2g}; choose a rate of "
+        "at least that, or fit on more unlabelled rows."
     )

@@ -1,16 +1,16 @@
-"""Calibrated p-values: where a score stands among those of unlabelled rows."""
+"""Calibrated p-values: the rank of a score among those of unlabelled rows."""
 
 import numpy as np
 
 
 class ConformalRanks:
-    """Scores of unlabelled rows by scorers that did not train on them, as a measure of others.
+    """Ranks new scores among those of unlabelled rows that the scorer did not train on.
 
-    A new unlabelled row is as likely to take any rank among them, so a p-value of `a` or less has
-    the probability `a` at most, whatever the distribution of the scores. That is exact for a
-    scorer that saw none of them, and nearly so for members that each saw some. Hidden anomalies
-    among them make p-values larger, never smaller. There is no extrapolation: with total weight
-    n no p-value is below 1 / (n + 1).
+    A new unlabelled row is equally likely to take any rank among them, so a p-value of `a` or less
+    has probability `a` at most, whatever the distribution of the scores. That is exact for a
+    scorer that saw none of these rows, and nearly so for members that each saw some. Hidden
+    anomalies among them make p-values larger, never smaller. Nothing is extrapolated: with total
+    weight n no p-value is below 1 / (n + 1).
 
     Parameters
     ----------
@@ -30,7 +30,9 @@ class ConformalRanks:
         order = np.argsort(scores)
         self.scores = np.asarray(scores)[order]
         self.weight = np.asarray(weight)[order]
-        above = np.append(np.cumsum(self.weight[::-1])[::-1], 0)  # weight as high or higher
+        above = np.append(
+            np.cumsum(self.weight[::-1])[::-1], 0
+        )  # weight of scores as high or higher
         self.p_value_of_rank: np.ndarray = (1 + above) / (1 + above[0])  # (n + 1,), descending
 
     def rank(self, scores: np.ndarray) -> np.ndarray:
@@ -44,10 +46,10 @@ class ConformalRanks:
         return p_value
 
     def threshold(self, false_alarm_rate: float) -> float:
-        """The lowest of the scores whose p-value is at most the rate.
+        """The lowest of the scores with a p-value of at most the rate.
 
-        An alert above it has a p-value of at most the rate. Where no score is high enough for the
-        rate, the highest one is returned.
+        Any score above it has a p-value of at most the rate too. If no score is high enough, the
+        highest one is returned.
         """
         is_rare = np.flatnonzero(self.p_value(self.scores) <= false_alarm_rate)
         return float(self.scores[is_rare[0] if len(is_rare) else -1])

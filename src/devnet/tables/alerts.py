@@ -4,9 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from devnet.significance.alarm import Alarm
-from devnet.significance.policies import AlertPolicy
+from devnet.core.sentence import Sentence
+from devnet.significance.policies import Alarm, AlertPolicy
+from devnet.tables.description import policy_notes
 from devnet.tables.explainer import Explanation
+from devnet.tables.opened_table import OpenedTable
 from devnet.tables.reservoir import Reservoir
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
@@ -17,12 +19,12 @@ N_SHOWN = 20
 class Alerts(NamedTuple):
     """What a policy raises in a table."""
 
-    n_rows: int  # that were looked at
-    n_known: int  # that were not, because the table labels them as anomalies already
+    n_rows: int  # scored
+    n_known: int  # left out, as the table labels them as anomalies already
     n_alerts: int
     threshold: float
     shown: list[Explanation]  # the highest ones, the highest first
-    notes: list[str]  # what is odd about the table's columns
+    notes: list[str | Sentence]  # what is odd about the table's columns
 
 
 def find_alerts(
@@ -41,17 +43,16 @@ def find_alerts(
     model : TableModel
     table : path, glob, frame, Arrow table or dict of columns
     policy : AlertPolicy, optional
-        Instead of the model's.
+        Used instead of the model's.
     n_shown : int, default=20
         Alerts that are explained; all of them are counted.
     known : bool, default=False
-        True also raises alerts for rows that the table's own label column says are anomalies.
+        True also raises alerts for rows that the table's own label column marks as anomalies.
     on_rows : callable, optional
-        Is told the number of rows that are done.
+        Gets the number of rows scored so far.
     """
-    source, notes = model.open(table)
-    threshold = model.threshold(source, policy, known=known, on_rows=on_rows)
-    columns = model.id_columns(source)
+    opened = OpenedTable(model, table)
+    threshold = opened.threshold(policy, known=known, on_rows=on_rows)
     alarm, highest = Alarm(threshold), Reservoir(n_shown)
     n_rows = n_alerts = n_done = 0
 
@@ -61,14 +62,15 @@ def find_alerts(
         if on_rows is not None:
             on_rows(done)
 
-    for batch, number, scores in model.scored_batches(source, columns, known=known, on_rows=count):
-        places = np.flatnonzero(alarm(scores))
-        highest.add(batch.take(places), number[places], -scores[places])
-        n_rows, n_alerts = n_rows + len(scores), n_alerts + len(places)
+    scored = opened.scored_batches(opened.id_columns, known=known, on_rows=count)
+    for batch, number, scores in scored:
+        alerts = np.flatnonzero(alarm(scores))
+        highest.add(batch.take(alerts), number[alerts], -scores[alerts])
+        n_rows, n_alerts = n_rows + len(scores), n_alerts + len(alerts)
     shown: list[Explanation] = []
     if n_alerts:
         rows, numbers, key = highest.sample()
         order = np.argsort(key, kind="stable")
-        shown = model.explain_rows(rows.take(order), numbers[order])
-    notes = [*notes, *model.policy_notes(policy)]
+        shown = opened.explain_rows(rows.take(order), numbers[order])
+    notes = [*opened.notes, *policy_notes(model, policy)]
     return Alerts(n_rows, n_done - n_rows, n_alerts, threshold.score, shown, notes)

@@ -1,11 +1,11 @@
 """Single rows of a table: by number, and what they are called."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from devnet.tables.columns.column_learning import UNIQUE
+from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.sources.opening import Source
 from devnet.tables.table_error import TableError
 
@@ -33,9 +33,9 @@ def take_rows(source: Source, numbers: Sequence[int], columns: Sequence[str]) ->
     return pa.concat_tables(found).take(np.searchsorted(wanted, numbers))
 
 
-def choose_id_column(left_out: dict[str, str]) -> str | None:
-    """The first column that was left out because its values all differ."""
-    return next((name for name, why in left_out.items() if why == UNIQUE), None)
+def choose_id_column(left_out: Mapping[str, LeftOut]) -> str | None:
+    """The first column that was left out because its values are all distinct."""
+    return next((name for name, one in left_out.items() if one.reason is Why.UNIQUE), None)
 
 
 def row_ids(

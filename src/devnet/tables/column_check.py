@@ -1,87 +1,45 @@
 """Whether a table has what an encoder learned, and what to say if not."""
 
-import shlex
 from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
-from devnet.core.names import known
-from devnet.core.wording import cut, is_number
-from devnet.tables.columns.arrow_values import kind_of
-from devnet.tables.columns.category import CategoryColumn
+from devnet.core.names import nearest
+from devnet.core.sentence import Setting
+from devnet.core.wording import cut
+from devnet.tables.columns.arrow_values import WORDS, kind_of
 from devnet.tables.columns.column import ColumnEncoding
-from devnet.tables.columns.date import DateColumn
 from devnet.tables.table_error import TableError
 
-MAX_LISTED = 10  # columns that a sentence names
-WORDS = {
-    "number": "numbers",
-    "boolean": "true or false",
-    "text": "text",
-    "date": "dates",
-    "time": "times of day",
-    "sparse": "sparse vectors",
-}
+MAX_LISTED = 10  # columns that a note names
 
 
 def check_column(
     column: ColumnEncoding, schema: pa.Schema, table: str, inferred: pa.Schema | None = None
-) -> None:
-    """Refuse a table that lacks a column, or has it with values of another kind."""
-    place = schema.get_field_index(column.name)
-    fit = f"devnet fit TABLE --label COLUMN --ignore {shlex.quote(column.name)}"
-    if place < 0:
+) -> list[str]:
+    """Notes about a column of a table; one that is missing or of another kind is refused.
+
+    `inferred` is what the values of a text file look like, whatever they are read as.
+    """
+    index = schema.get_field_index(column.name)
+    without_it = (", or fit a model without it: ", Setting("ignore", [column.name]))
+    if index < 0:
         near = nearest(column.name, schema.names)
         hint = f"; did you mean {near!r}? Rename it" if near is not None else ". Add it"
         raise TableError(
-            f"{table} has no column {column.name!r}, which the model needs{hint}, or learn a model "
-            f"without it: {fit}"
+            f"{table} has no column {column.name!r}, which the model needs{hint}", *without_it
         )
-    kind = kind_of(schema.field(place).type)
-    if kind.name not in column.accepts or _is_swapped(column, schema, inferred):
-        kind = kind if inferred is None else kind_of(inferred.field(column.name).type)
-        learned = WORDS[_learned_from(column)]
+    kind = kind_of(schema.field(index).type)
+    looks_like = kind if inferred is None else kind_of(inferred.field(column.name).type)
+    is_unlike = inferred is not None and column.is_unlike(looks_like.name)
+    if kind.name not in column.accepts or is_unlike:
+        learned = WORDS[column.learned_from]
         raise TableError(
-            f"the column {column.name!r} of {table} has {WORDS.get(kind.name, kind.reason)}, where "
-            f"the model learned {learned}. Convert it to {learned}, or learn a model without it: "
-            f"{fit}"
+            f"the column {column.name!r} of {table} has {looks_like.in_words()}, where the model "
+            f"learned {learned}. Convert it to {learned}",
+            *without_it,
         )
-
-
-def _is_swapped(column: ColumnEncoding, schema: pa.Schema, inferred: pa.Schema | None) -> bool:
-    """Whether text has been read that is all numbers, where no learned text is one."""
-    if inferred is None or not isinstance(column, CategoryColumn) or column.is_forced:
-        return False
-    if column.source != "text":
-        return False
-    looks_like = kind_of(inferred.field(column.name).type).name
-    return looks_like == "number" and not any(is_number(text) for text, _ in column.values)
-
-
-def _learned_from(column: ColumnEncoding) -> str:
-    """The kind of values that a column was learned from, rather than what it also accepts."""
-    if isinstance(column, CategoryColumn):
-        return column.source
-    return next(kind for kind in sorted(column.accepts) if kind != "empty")
-
-
-def other_zones(columns: Sequence[ColumnEncoding], schema: pa.Schema) -> list[str]:
-    """Notes about times with a zone where the model learned some without, and the reverse."""
-    notes = []
-    for column in columns:
-        kind = kind_of(schema.field(column.name).type)
-        if not isinstance(column, DateColumn) or kind.name != "date":
-            continue
-        if bool(kind.zone) != bool(column.zone):
-            here, there = (
-                f"of the zone {zone}" if zone else "without a zone"
-                for zone in (kind.zone, column.zone)
-            )
-            notes.append(
-                f"the times of {cut(column.name)!r} are {here}, the model learned times {there}; "
-                "their clock is taken as it is"
-            )
-    return notes
+    return column.notes(kind)
 
 
 def unknown_columns(schema: pa.Schema, names: Collection[str | None]) -> list[str]:
@@ -96,14 +54,5 @@ def unknown_columns(schema: pa.Schema, names: Collection[str | None]) -> list[st
 
 
 def some(names: Sequence[str]) -> str:
-    """The first of the names, and whether there are more."""
+    """The first few names, with dots if there are more."""
     return ", ".join([cut(one) for one in names[:MAX_LISTED]] + ["..."] * (len(names) > MAX_LISTED))
-
-
-def nearest(name: str, names: Sequence[str]) -> str | None:
-    """The name that looks most like the one that there is not."""
-    try:
-        return known(name, names, "column")
-    except ValueError as error:
-        _, is_there, near = str(error).rpartition(" Did you mean ")
-    return next((one for one in names if near == f"{one!r}?"), None) if is_there else None

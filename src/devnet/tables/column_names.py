@@ -1,4 +1,4 @@
-"""Names of what is explained: one a column, or one for each entry of its vectors."""
+"""Names of what is explained: one per column, or one per entry of its vectors."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -6,38 +6,33 @@ from itertools import accumulate
 from typing import overload
 
 from devnet.tables.columns.column import ColumnEncoding
-from devnet.tables.columns.sparse import SparseColumn
 
 
 class ColumnNames(Sequence[str]):
-    """A list of names that is not written down, as vectors have millions of entries."""
+    """A list of names that is never written out, as vectors may have millions of entries."""
 
     def __init__(self, columns: Sequence[ColumnEncoding]) -> None:
         self._columns = columns
-        sizes = [column.size if isinstance(column, SparseColumn) else 1 for column in columns]
-        self.starts = [0, *accumulate(sizes)]
+        self.starts = [0, *accumulate(column.n_entries or 1 for column in columns)]
 
     def __len__(self) -> int:
         return self.starts[-1]
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
-        if not -len(self) <= place < len(self):
-            raise IndexError(f"there are {len(self)} names, none at {place}")
-        place = int(place) % len(self)
-        owner = bisect_right(self.starts, place) - 1
-        column = self._columns[owner]
-        if isinstance(column, SparseColumn):
-            return column.entry_name(place - self.starts[owner])
-        return column.name
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} names, none at {index}")
+        index = int(index) % len(self)
+        owner = bisect_right(self.starts, index) - 1
+        return self._columns[owner].entry_name(index - self.starts[owner])
 
     def __iter__(self) -> Iterator[str]:
-        return (self[place] for place in range(len(self)))
+        return (self[i] for i in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -45,7 +40,7 @@ class ColumnNames(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def find(self, name: str) -> tuple[ColumnEncoding, int | None] | None:
-        """The column of a name and which entry of its vectors is meant."""
+        """The column that a name means, and which entry of its vectors if it names one."""
         for column in self._columns:
             if name == column.name:
                 return column, None
@@ -54,6 +49,6 @@ class ColumnNames(Sequence[str]):
         if not bracket or rest == digits or not (digits.isdecimal() and len(digits) < 10):
             return None
         for column in self._columns:
-            if isinstance(column, SparseColumn) and column.name == base:
-                return (column, int(digits)) if int(digits) < column.size else None
+            if column.name == base:
+                return (column, int(digits)) if int(digits) < column.n_entries else None
         return None

@@ -1,20 +1,25 @@
-"""What is in a model of tables, as plain values for people, JSON and pages."""
+"""What a model of tables knows, for people, JSON and pages."""
 
-import shlex
 from typing import Any
 
 import numpy as np
 
 from devnet.core.model_file import encode_parameters
-from devnet.significance.policies import policy_to_json
+from devnet.core.sentence import Sentence, Setting
+from devnet.significance.policies import AlertPolicy, policy_to_json
+from devnet.tables.opened_table import alert_threshold
 from devnet.tables.table_model import TableModel
 
 ALONE = 0.7  # share of one column in the scores of labelled anomalies that is suspicious
-FEW = 10  # labelled anomalies
+FEW = 10  # labelled anomalies below which ranking and reasons are uncertain
 
 
 def describe_model(model: TableModel) -> dict[str, Any]:
-    """All that a fitted model can tell without a table, as JSON values."""
+    """What is known of a fitted model without a table.
+
+    JSON values, but for the reasons of columns that are left out: these are Sentences, as they
+    may advise a setting.
+    """
     importance = column_importance(model)
     facts = {
         "method": model.method,
@@ -29,25 +34,28 @@ def describe_model(model: TableModel) -> dict[str, Any]:
             {**column._asdict(), "importance": importance.get(column.name, 0.0)}
             for column in model.encoder_.describe()
         ],
-        "left_out": model.encoder_.left_out,
+        "left_out": {name: one.sentence() for name, one in model.encoder_.left_out.items()},
         "policy": {**policy_to_json(model.policy), "in_words": model.policy.in_words()},
-        "threshold": model.fixed_threshold(),
+        "threshold": fixed_threshold(model),
         "calibration_rows": len(model.calibration_.unlabelled),
         "smallest_p_value": float(model.calibration_.ranks().p_value_of_rank[-1]),
     }
     return {**facts, **model.detector_.expectations()}
 
 
-def fit_notes(model: TableModel) -> list[str]:
-    """What a user should know before trusting a fit, in words."""
-    notes = model.policy_notes()
+def fit_notes(model: TableModel) -> list[str | Sentence]:
+    """What a user should know before trusting a fit."""
+    notes = policy_notes(model)
     importance = column_importance(model)
     name = max(importance, key=importance.__getitem__)
     if len(importance) > 1 and importance[name] > ALONE:
         notes.append(
-            f"the column {name!r} tells labelled anomalies apart almost alone "
-            f"({importance[name]:.0%}). If it is filled in only after an anomaly was confirmed, "
-            f"leave it out: --ignore {shlex.quote(name)}"
+            Sentence(
+                f"the column {name!r} tells labelled anomalies apart almost alone "
+                f"({importance[name]:.0%}). If it is filled in only after an anomaly was "
+                "confirmed, leave it out: ",
+                Setting("ignore", [name]),
+            )
         )
     if model.n_labelled_ < FEW:
         notes.append(
@@ -57,10 +65,25 @@ def fit_notes(model: TableModel) -> list[str]:
     return notes
 
 
-def column_importance(model: TableModel) -> dict[str, float]:
-    """Share of each input column in the scores of labelled anomalies; they add up to 1.
+def fixed_threshold(model: TableModel) -> float | None:
+    """The score that alerts exceed, if it is the same for every table."""
+    if model.policy.needs_scores:
+        return None
+    score = alert_threshold(model, model.policy).score
+    return score if np.isfinite(score) else None
 
-    Columns of a sparse vector are counted together.
+
+def policy_notes(model: TableModel, policy: AlertPolicy | None = None) -> list[str | Sentence]:
+    """A note if a policy, or the model's own, can never raise an alert."""
+    chosen = policy or model.policy
+    warning = chosen.warning(model.calibration_, model.detector_.prior_quantile)
+    return [] if warning is None else [warning]
+
+
+def column_importance(model: TableModel) -> dict[str, float]:
+    """Share of each input column in the scores of labelled anomalies; shares add up to 1.
+
+    The entries of a sparse vector count together.
     """
     profiles = model.explainer_.profiles
     size = np.asarray(abs(profiles).sum(axis=0)).ravel()

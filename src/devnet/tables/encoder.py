@@ -1,6 +1,6 @@
 """TableEncoder: raw Arrow columns as a float32 matrix, learned once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Self
@@ -10,27 +10,21 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from devnet.core.model_file import edited, field
-from devnet.tables.column_check import check_column, other_zones, unknown_columns
+from devnet.core.sentence import Setting
+from devnet.tables.column_check import check_column, unknown_columns
 from devnet.tables.column_names import ColumnNames
 from devnet.tables.columns.arrow_values import kind_of, one_value, plain
-from devnet.tables.columns.boolean import BooleanColumn
-from devnet.tables.columns.category import CategoryColumn
-from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
-from devnet.tables.columns.column_learning import RawColumn, learn_column, reasons
-from devnet.tables.columns.date import DateColumn
-from devnet.tables.columns.number import NumberColumn
-from devnet.tables.columns.sparse import MAX_COLUMNS, SparseColumn
+from devnet.tables.columns.column import MAX_COLUMNS, ColumnEncoding, ColumnFact, Entry
+from devnet.tables.columns.kinds import encoding_from_header
+from devnet.tables.columns.left_out import LeftOut, Why, listed
+from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 from devnet.tables.table_matrix import fill_dense, is_smaller_sparse, to_sparse
-from devnet.tables.table_summary import TableSummary, refuse_duplicates, unreadable
+from devnet.tables.table_summary import TableSummary, unreadable
 
 __all__ = ["ColumnFact", "TableEncoder", "TableSummary"]
 
-N_PLACES, ROWS_EACH = 16, 256  # rows by which dense or sparse is decided
-KINDS: dict[str, type[ColumnEncoding]] = {
-    kind.kind: kind
-    for kind in (NumberColumn, BooleanColumn, CategoryColumn, DateColumn, SparseColumn)
-}
+N_SLICES, SLICE_ROWS = 16, 256  # of the sample, by which dense or sparse is decided
 
 
 class TableEncoder:
@@ -42,12 +36,12 @@ class TableEncoder:
     ----------
     columns : tuple of ColumnEncoding
         The columns that are used.
-    left_out : dict of str to str
-        The others, and why.
+    left_out : mapping of str to LeftOut
+        The others by name, each with the reason.
     is_sparse : bool
-        Whether `encode` returns CSR matrices: if that was smaller for rows of the training table.
+        Whether `encode` returns CSR matrices: if these were smaller for training rows.
     names : sequence of str
-        What contributions are summed up to: the columns, and each entry of sparse vectors.
+        What contributions refer to: the columns, and each entry of sparse vectors.
 
     Examples
     --------
@@ -64,13 +58,13 @@ class TableEncoder:
     def __init__(
         self,
         columns: Sequence[ColumnEncoding],
-        left_out: dict[str, str],
+        left_out: Mapping[str, LeftOut],
         *,
         label: str | None,
         is_sparse: bool,
     ) -> None:
         self.columns = tuple(columns)
-        self.left_out = left_out
+        self.left_out = dict(left_out)
         self.label = label
         self.is_sparse = is_sparse
         self.names = ColumnNames(self.columns)
@@ -91,42 +85,45 @@ class TableEncoder:
         if not summary.n_rows:
             raise TableError("the table has no rows to learn from; give one that has some.")
         columns: list[ColumnEncoding] = []
-        left_out: dict[str, str] = {}
+        left_out: dict[str, LeftOut] = {}
         for name in summary.columns:
-            found = "ignored" if name in summary.ignore else _learned(name, summary, sample)
-            if isinstance(found, str):
+            found = _learned(name, summary, sample)
+            if isinstance(found, LeftOut):
                 left_out[name] = found
             else:
                 columns.append(found)
         if not columns:
             raise TableError(
                 "no column of the table can be used: "
-                + (reasons(left_out) or "there is none besides the label")
-                + ". Give a table with other columns, or name those to use as categories with "
-                "--categorical COLUMN."
+                + (listed(left_out) or "there is none besides the label")
+                + ". Give a table with other columns, or name those to use as categories with ",
+                Setting("categorical"),
+                ".",
             )
         _refuse_too_wide(columns)
         encoder = cls(columns, left_out, label=summary.label, is_sparse=True)
-        starts = range(0, max(sample.num_rows, 1), max(sample.num_rows // N_PLACES, ROWS_EACH))
-        looked_at = encoder.encode(pa.concat_tables([sample.slice(s, ROWS_EACH) for s in starts]))
+        starts = range(0, max(sample.num_rows, 1), max(sample.num_rows // N_SLICES, SLICE_ROWS))
+        looked_at = encoder.encode(pa.concat_tables([sample.slice(s, SLICE_ROWS) for s in starts]))
         return cls(columns, left_out, label=summary.label, is_sparse=is_smaller_sparse(looked_at))
 
     @cached_property
     def owner(self) -> np.ndarray:
         """Which of `names` each column of the matrix belongs to, (n_columns,)."""
-        sizes = [
-            np.arange(start, end)
-            if isinstance(column, SparseColumn)
-            else np.full(column.width, start)
+        owners = [
+            np.arange(start, end) if column.n_entries else np.full(column.width, start)
             for column, start, end in zip(
                 self.columns, self.names.starts[:-1], self.names.starts[1:], strict=True
             )
         ]
-        return np.concatenate(sizes)
+        return np.concatenate(owners)
 
     def encode(self, batch: pa.RecordBatch | pa.Table) -> np.ndarray | sp.csr_array:
         """Rows as a float32 matrix of finite numbers, whatever the values."""
         self.check(batch.schema, "the table")
+        return self.encode_checked(batch)
+
+    def encode_checked(self, batch: pa.RecordBatch | pa.Table) -> np.ndarray | sp.csr_array:
+        """Encode rows of a table that `check` has accepted."""
         batches = batch.to_batches() if isinstance(batch, pa.Table) else [batch]
         if self.is_sparse:
             parts = [self._sparse(part) for part in batches]
@@ -151,28 +148,26 @@ class TableEncoder:
         ]
 
     def check(self, schema: pa.Schema, name: str, inferred: pa.Schema | None = None) -> list[str]:
-        """Notes about a table that is to be encoded; one that cannot be raises a TableError.
+        """Return notes about a table to encode, or raise a TableError if it cannot be.
 
-        `inferred` is what its values look like, where they are read as what the model learned.
+        `inferred` is what the values of a text file look like, whatever they are read as.
         """
-        refuse_duplicates(schema)
-        for column in self.columns:
-            check_column(column, schema, name, inferred)
-        used = {column.name for column in self.columns}
-        unknown = unknown_columns(schema, used | {*self.left_out, self.label})
-        return [*unknown, *other_zones(self.columns, schema)]
+        refuse_duplicates(schema.names, name)
+        notes = [note for one in self.columns for note in check_column(one, schema, name, inferred)]
+        names = {column.name for column in self.columns} | {*self.left_out, self.label}
+        return [*unknown_columns(schema, names), *notes]
 
     def read_columns(self) -> list[str]:
         """Names of the columns that `encode` needs."""
         return [column.name for column in self.columns]
 
     def csv_types(self) -> dict[str, pa.DataType]:
-        """As what a CSV reader should read each of these columns."""
+        """Arrow types by which a CSV reader should read these columns."""
         types = {column.name: column.csv_type for column in self.columns}
         return {name: found for name, found in types.items() if found is not None}
 
     def phrase(self, batch_row: dict[str, Any], name: str) -> str:
-        """What is to be said about one value of a row, for one of `names`."""
+        """One value of a row in words, for one of `names`."""
         found = self.names.find(name)
         if found is None:
             raise TableError(f"the model has no column {name!r} to say anything about.")
@@ -180,9 +175,7 @@ class TableEncoder:
         value = one_value(batch_row.get(column.name))
         if kind_of(value.type).name not in column.accepts:
             value = pa.nulls(1)
-        if isinstance(column, SparseColumn) and entry is not None:
-            return column.entry_phrase(value, entry)
-        return column.phrase(value)
+        return column.phrase(value) if entry is None else column.entry_phrase(value, entry)
 
     def to_header(self) -> dict[str, Any]:
         """The encoder as JSON values."""
@@ -190,7 +183,8 @@ class TableEncoder:
             "label": self.label,
             "is_sparse": self.is_sparse,
             "columns": [column.to_header() for column in self.columns],
-            "left_out": dict(self.left_out),
+            "left_out": {name: one.text for name, one in self.left_out.items()},
+            "left_out_reasons": {name: str(one.reason) for name, one in self.left_out.items()},
         }
 
     @classmethod
@@ -198,9 +192,9 @@ class TableEncoder:
         """Invert `to_header`; a header that was edited or damaged raises a ModelFileError."""
         if not isinstance(header, dict):
             raise edited("the encoder", "it is not a list of named values")
-        listed = field(header, "columns", lambda value: isinstance(value, list) and value != [])
-        columns = [_from_header(one) for one in listed]
-        left_out = field(header, "left_out", _is_left_out)
+        headers = field(header, "columns", lambda value: isinstance(value, list) and value != [])
+        columns = [encoding_from_header(one) for one in headers]
+        left_out = _read_left_out(header)
         label = field(header, "label", lambda value: value is None or isinstance(value, str))
         is_sparse = field(header, "is_sparse", lambda value: isinstance(value, bool))
         names = [*(column.name for column in columns), *left_out, label]
@@ -208,27 +202,27 @@ class TableEncoder:
             raise edited("the encoder", "a column's name occurs twice")
         if sum(column.width for column in columns) > MAX_COLUMNS:
             raise edited("the encoder", "it has too many columns")
-        return cls(columns, dict(left_out), label=label, is_sparse=is_sparse)
+        return cls(columns, left_out, label=label, is_sparse=is_sparse)
 
     def describe(self) -> list[ColumnFact]:
-        """What there is to tell about each column that is used."""
+        """Each column that is used, in a few words."""
         return [column.fact() for column in self.columns]
 
 
-def _learned(name: str, summary: TableSummary, sample: pa.Table) -> ColumnEncoding | str:
+def _learned(name: str, summary: TableSummary, sample: pa.Table) -> ColumnEncoding | LeftOut:
+    if name in summary.ignore:
+        return LeftOut(name, Why.IGNORED, "ignored")
     kind = kind_of(summary.schema.field(name).type)
-    if kind.name in ("unusable", "empty"):
-        values = pa.nulls(0)
-    else:
-        chunks = [plain(chunk) for chunk in sample.column(name).chunks]
-        if kind.name == "text":
-            chunks = [chunk.cast(pa.large_string()) for chunk in chunks]
-        values = (
-            pa.concat_arrays(chunks) if chunks else pa.array([], sample.schema.field(name).type)
-        )
-    is_forced = name in summary.categorical
-    column = RawColumn(name, kind, is_forced, summary.n_rows, values)
-    return learn_column(column, summary.columns[name])
+    if kind.name == "unusable":
+        return LeftOut(name, Why.UNUSABLE, kind.reason)
+    column = summary.columns[name]
+    if column is None or column.n_missing == summary.n_rows:
+        return LeftOut(name, Why.EMPTY, "empty")
+    chunks = [plain(chunk) for chunk in sample.column(name).chunks]
+    if kind.name == "text":
+        chunks = [chunk.cast(pa.large_string()) for chunk in chunks]
+    values = pa.concat_arrays(chunks) if chunks else pa.array([], sample.schema.field(name).type)
+    return column.learn(summary.n_rows, values)
 
 
 def _entries(column: ColumnEncoding, batch: pa.RecordBatch) -> list[Entry]:
@@ -243,18 +237,24 @@ def _refuse_too_wide(columns: Sequence[ColumnEncoding]) -> None:
     if width > MAX_COLUMNS:
         raise TableError(
             f"the table would become a matrix of {width:,} columns; at most {MAX_COLUMNS:,} are "
-            "possible. Leave out columns of large vectors with --ignore COLUMN."
+            "possible. Leave out columns of large vectors with ",
+            Setting("ignore"),
+            ".",
         )
 
 
-def _from_header(header: Any) -> ColumnEncoding:
-    if not isinstance(header, dict):
-        raise edited("a column", "it is not a list of named values")
-    kind = field(header, "kind", lambda value: isinstance(value, str) and value in KINDS)
-    return KINDS[kind].from_header(header)
+def _read_left_out(header: dict[str, Any]) -> dict[str, LeftOut]:
+    texts = field(header, "left_out", _are_texts)
+    reasons = field({"left_out_reasons": {}, **header}, "left_out_reasons", _are_texts)
+    if not set(reasons) <= set(texts) or not set(reasons.values()) <= set(Why):
+        raise edited("the encoder", "columns are left out for unknown reasons")
+    return {
+        name: LeftOut(name, Why(reasons.get(name, Why.UNKNOWN)), text)
+        for name, text in texts.items()
+    }
 
 
-def _is_left_out(value: Any) -> bool:
+def _are_texts(value: Any) -> bool:
     return isinstance(value, dict) and all(
         isinstance(part, str) for pair in value.items() for part in pair
     )

@@ -85,10 +85,13 @@ class Explainer:
     def explain(
         self, rows: pa.Table, number: np.ndarray, ids: list[str], ranks: ConformalRanks
     ) -> list[Explanation]:
-        """Explain raw rows, given their numbers and names, and what their p-values are ranks in."""
+        """Explain raw rows of a checked table.
+
+        Given are their numbers and names, and the ranks that p-values come from.
+        """
         if not len(rows):
             return []
-        matrix = self.encoder.encode(rows)
+        matrix = self.encoder.encode_checked(rows)
         scores = self.detector.anomaly_score(matrix)
         profiles = sp.csr_array(self.contributions(matrix))
         parts = [self._by_column(profiles[[i]]) for i in range(len(rows))]

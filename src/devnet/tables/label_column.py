@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from devnet.core.sentence import Setting
 from devnet.tables.table_error import TableError
 
 SHOWN = 4  # values that a message names
@@ -24,7 +25,9 @@ def label_text(column: pa.Array) -> pa.Array:
     if pa.types.is_nested(column.type):
         raise TableError(
             f"the label column holds values of the type {column.type}; labels are numbers, "
-            "booleans or text, such as 1 for a labelled anomaly. Name another column with --label."
+            "booleans or text, such as 1 for a labelled anomaly. Name another column with ",
+            Setting("label"),
+            ".",
         )
     text = column.cast(pa.string())
     trimmed = pc.utf8_trim_whitespace(text)
@@ -63,7 +66,9 @@ def find_anomaly_value(
     if not counts:
         raise TableError(
             f"the label column {label!r} is empty in all {n_missing:,} rows: no labelled anomaly. "
-            f"Put 1 into it for rows that are known anomalies, or name another column with --label."
+            "Put 1 into it for rows that are known anomalies, or name another column with ",
+            Setting("label"),
+            ".",
         )
     values = sorted(counts, key=_as_number_or_text)
     named = None
@@ -72,7 +77,9 @@ def find_anomaly_value(
         if named is None:
             raise TableError(
                 f"no row has the value {anomaly!r} in the label column {label!r}, whose values are "
-                f"{_list(values)}; name one of them with --anomaly."
+                f"{_list(values)}; name one of them with ",
+                Setting("anomaly"),
+                ".",
             )
     found = _guess(label, values, counts, n_missing) if named is None else named
     if counts[found] == sum(counts.values()) + n_missing:
@@ -99,7 +106,8 @@ def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int
         raise TableError(
             f"the label column {label!r} has {len(values)} or more different values "
             f"({_list(values)}), but only one can mark anomalies. Name it, and all others are "
-            f"unlabelled: --label {label} --anomaly {_quoted(_rarest(values, counts))}"
+            "unlabelled: ",
+            Setting("anomaly", _rarest(values, counts)),
         )
     if len(values) == 2:
         return values[-1] if _are_numbers(values) else _rarest(values, counts)
@@ -107,8 +115,10 @@ def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int
     is_zero = value == "no" or _number(value) == 0
     if is_zero or not n_missing:
         raise TableError(
-            f"every label in {label!r} is {value!r}: no labelled anomaly beside other rows. Put 1 "
-            "into the rows that are known anomalies, or name another column with --label."
+            f"every label in {label!r} is {value!r}: no labelled anomaly next to other rows. Put 1 "
+            "into the rows that are known anomalies, or name another column with ",
+            Setting("label"),
+            ".",
         )
     return value
 
@@ -141,7 +151,3 @@ def _rarest(values: list[str], counts: dict[str, int]) -> str:
 def _list(values: list[str]) -> str:
     shown = ", ".join(repr(value[:40]) for value in values[:SHOWN])
     return shown + (", ..." if len(values) > SHOWN else "")
-
-
-def _quoted(value: str) -> str:
-    return value if value.isalnum() else repr(value)

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from devnet.significance.alarm import Alarm, Threshold
-from devnet.significance.policies import AlertPolicy
+from devnet.core.sentence import Sentence, Setting
+from devnet.significance.policies import Alarm, AlertPolicy, Threshold
+from devnet.tables.description import policy_notes
+from devnet.tables.opened_table import OpenedTable, ScoredBatch, scored_columns
 from devnet.tables.output import check_output, is_text_file, open_output
 from devnet.tables.overwriting import refuse_overwriting
-from devnet.tables.scored_rows import ScoredBatch
 from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError
 from devnet.tables.table_model import TableModel
@@ -28,7 +29,7 @@ class ScoredFile(NamedTuple):
     n_alerts: int
     threshold: float
     policy: str  # which rows are alerts, in words
-    notes: list[str]  # what was odd about the table's columns
+    notes: list[str | Sentence]  # what is odd about the table's columns
 
 
 def score_table(
@@ -60,26 +61,27 @@ def score_table(
     on_rows : callable, optional
         Is told the number of rows that are done.
     """
-    source, notes = model.open(table)
+    opened = OpenedTable(model, table)
+    source = opened.source
     refuse_overwriting(source, output)
-    names = model.id_columns(source) if only_id else list(source.schema.names)
+    names = opened.id_columns if only_id else list(source.schema.names)
     kept = _PassedColumns.choose(model, source, names, is_text=is_text_file(output))
     schema = _schema(model, source.name, kept)
     check_output(output, schema)
     chosen = policy or model.policy
-    threshold = model.threshold(source, chosen, on_rows=on_rows)
+    threshold = opened.threshold(chosen, on_rows=on_rows)
     alarm = Alarm(threshold)
     n_rows = n_alerts = 0
-    distinct = [ROW, *model.id_columns(source), *DISTINCT]
+    distinct = [ROW, *opened.id_columns, *DISTINCT]
     with open_output(output, schema, distinct) as write:
-        scored = model.scored_batches(source, kept.typed, on_rows=on_rows)
+        scored = opened.scored_batches(kept.typed, on_rows=on_rows)
         for (batch, number, scores), passed in kept.beside(scored, source.name):
             columns = kept.columns(batch, passed) or {ROW: number}
-            columns |= model.columns_of(scores, alarm)
+            columns |= scored_columns(model, scores, alarm)
             write(pa.RecordBatch.from_pydict(columns, schema))
             n_rows += len(batch)
             n_alerts += int(columns["is_alert"].sum())
-    notes = [*notes, *_learned_rows(model, source), *model.policy_notes(chosen)]
+    notes = [*opened.notes, *_learned_rows(model, source), *policy_notes(model, chosen)]
     return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), notes)
 
 
@@ -131,7 +133,8 @@ class _PassedColumns(NamedTuple):
 def _schema(model: TableModel, table: str, kept: _PassedColumns) -> pa.Schema:
     """Columns of the output: those that are kept, or the row's number, and what is added."""
     nothing: np.ndarray = np.empty(0)
-    added = pa.RecordBatch.from_pydict(model.columns_of(nothing, Alarm(Threshold(0.0)))).schema
+    columns = scored_columns(model, nothing, Alarm(Threshold(0.0)))
+    added = pa.RecordBatch.from_pydict(columns).schema
     _refuse_double_names(table, [field.name for field in kept.fields], added.names)
     return pa.schema([*(kept.fields or [pa.field(ROW, pa.int64())]), *added])
 
@@ -142,7 +145,7 @@ def _learned_rows(model: TableModel, source: Source) -> list[str]:
         return []
     return [
         f"rows with {model.label_} = {model.anomaly_} that were learned from score higher than new "
-        "ones would; how many of such are found, the report of the fit tells."
+        "ones would; the report of the fit shows how many are found unseen."
     ]
 
 
@@ -150,6 +153,8 @@ def _refuse_double_names(table: str, kept: list[str], added: list[str]) -> None:
     double = [name for name in added if name in kept]
     if double:
         raise TableError(
-            f"{table} has a column {double[0]!r} already, was it scored before? Score the table "
-            "that it was made from, or leave the table's columns out with --only-id."
+            f"{table} has a column {double[0]!r} already; was it scored before? Score the "
+            "original table, or leave the table's columns out with ",
+            Setting("only_id", True),
+            ".",
         )

@@ -1,6 +1,6 @@
 """TableModel: from a raw table with few labels to scores, alerts and reasons."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
 from typing import Any, Self
 
@@ -9,31 +9,47 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from devnet.core import model_file
+from devnet.core.model_file import (
+    decode_parameters,
+    edited,
+    encode_parameters,
+    field,
+    is_count,
+    refuse_unknown,
+    size_of,
+    tensor,
+)
 from devnet.core.names import known
-from devnet.core.seeds import as_generator, draw_seed
+from devnet.core.seeds import RANDOM_STATE, as_generator, draw_seed
 from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.methods import METHODS, RECOMMENDED
-from devnet.significance.alarm import Alarm, Threshold
+from devnet.detectors.methods import restore as restore_detector
+from devnet.engine.data_reference import REFERENCES
 from devnet.significance.calibration import Calibration, calibrate
-from devnet.significance.policies import AlertPolicy, FalseAlarmRate
-from devnet.tables.chosen_rows import choose_id_column, row_ids, take_rows
+from devnet.significance.policies import (
+    Alarm,
+    AlertPolicy,
+    FalseAlarmRate,
+    policy_from_json,
+    policy_to_json,
+)
+from devnet.tables.chosen_rows import choose_id_column, row_ids
 from devnet.tables.encoder import TableEncoder
-from devnet.tables.explainer import Explainer, Explanation
-from devnet.tables.label_column import has_label
-from devnet.tables.scored_rows import ScoredBatch, score_batches
+from devnet.tables.explainer import Explainer, Explanation, is_texts
+from devnet.tables.opened_table import OpenedTable, alert_threshold, scored_columns
 from devnet.tables.sources.opening import open_table
-from devnet.tables.sources.source import Source
-from devnet.tables.table_file import from_file, to_file
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
 DEFAULT_POLICY = FalseAlarmRate(0.01)
+HELD_BACK = ("unlabelled", "weight")  # fields of a calibration that a file keeps
+PREFIX = "table_"  # of the model's tensors in a file; all others are the detector's
 
 
 class TableModel:
     """Learns from a raw table with a column of few labels, and scores raw tables.
 
     Files and frames are read batch by batch, so tables may be larger than memory: one pass learns
-    how to encode the columns and keeps a uniform sample of the rows, which a detector learns from.
+    how to encode the columns and keeps a uniform sample of the rows for a detector to learn from.
 
     Parameters
     ----------
@@ -47,12 +63,12 @@ class TableModel:
         Columns that are categories although they hold numbers or dates.
     anomaly : str, optional
         The label that marks anomalies. By default the larger of two numbers, the rarer of two
-        texts, or the only value beside missing ones.
+        texts, or the only value next to missing ones.
     id_column : str, optional
         The column that names rows in alerts; it is not learned from. By default the first one
-        whose values all differ.
+        whose values are all distinct.
     policy : AlertPolicy, default=FalseAlarmRate(0.01)
-        Which rows are alerts. It may be exchanged at any time, without fitting again.
+        Which rows are alerts. It may be changed at any time, without fitting again.
     random_state : int, numpy RandomState or Generator, optional
 
     Attributes
@@ -60,7 +76,7 @@ class TableModel:
     encoder_ : TableEncoder
     detector_ : FewLabelDetector
     calibration_ : Calibration
-        Scores of rows by scorers that did not see them, which p-values are ranks among.
+        Scores of rows by scorers that did not see them; p-values are ranks among these.
     explainer_ : Explainer
     label_, anomaly_ : str
         The label column, and its value that marks anomalies.
@@ -128,7 +144,7 @@ class TableModel:
         label : str
             The column that marks labelled anomalies. All other rows are unlabelled.
         on_rows : callable, optional
-            Is told the number of rows read so far.
+            Gets the number of rows read so far.
         """
         generator = as_generator(self.random_state)
         method = METHODS[known(self.method, METHODS, "method")]
@@ -163,104 +179,15 @@ class TableModel:
         self.label_, self.anomaly_ = rows.label, rows.anomaly
         self.n_rows_, self.n_labelled_ = rows.n_rows, rows.n_labelled
 
-    def open(self, table: Any) -> tuple[Source, list[str]]:
-        """A table to score, looked at, and what is odd about its columns in words."""
-        if not hasattr(self, "encoder_"):
-            raise ValueError("this TableModel is not fitted; call fit(table, label) first.")
-        source = open_table(table, types=self.encoder_.csv_types(), inferred=[self.label_])
-        return source, self.encoder_.check(source.schema, source.name, source.inferred)
-
-    def scored_batches(
-        self,
-        source: Source,
-        columns: Collection[str] = (),
-        *,
-        known: bool = True,
-        on_rows: OnRows | None = None,
-    ) -> Iterator[ScoredBatch]:
-        """Score an opened table batch by batch.
-
-        Parameters
-        ----------
-        source : Source
-        columns : collection of str
-            Columns that batches should have besides those that are needed.
-        known : bool, default=True
-            False leaves out rows that the table's own label column says are anomalies.
-        on_rows : callable, optional
-            Is told the number of rows that are done.
-        """
-        label = self.label_ if not known and self.label_ in source.schema.names else None
-        read = self.encoder_.read_columns()
-        needed = [*read, *columns, *([label] if label else [])]
-        source = source.with_codes({*read} - {*columns, label})
-        batches = source.batches(list(dict.fromkeys(needed)))
-
-        def unknown(batch: pa.RecordBatch) -> np.ndarray:
-            return np.flatnonzero(~has_label(batch[label], self.anomaly_))
-
-        keep = None if label is None else unknown
-        for done, one in score_batches(batches, self.detector_, self.encoder_.encode, keep):
-            yield one
-            if on_rows is not None:
-                on_rows(done)
-
-    def threshold(
-        self,
-        source: Source,
-        policy: AlertPolicy | None = None,
-        *,
-        known: bool = True,
-        on_rows: OnRows | None = None,
-    ) -> Threshold:
-        """From which score on rows of an opened table are alerts.
-
-        Budgets and false discovery rates depend on the whole table: it is scored once for them.
-        """
-        policy = policy or self.policy
-        scored = self.scored_batches(source, known=known, on_rows=on_rows)
-        scores = (one.scores for one in scored)
-        return policy.threshold(self.calibration_, scores, self.detector_.prior_quantile)
-
-    def fixed_threshold(self) -> float | None:
-        """The score that alerts exceed, where it is the same for every table."""
-        if self.policy.needs_scores:
-            return None
-        threshold = self.policy.threshold(self.calibration_, (), self.detector_.prior_quantile)
-        return threshold.score if np.isfinite(threshold.score) else None
-
-    def policy_notes(self, policy: AlertPolicy | None = None) -> list[str]:
-        """A sentence, where a policy can never raise an alert."""
-        warning = (policy or self.policy).warning(self.calibration_, self.detector_.prior_quantile)
-        return [] if warning is None else [warning]
-
-    def p_value(self, scores: np.ndarray) -> np.ndarray:
-        """Calibrated p-values of scores: ranks among unlabelled rows that were not learned from."""
-        return self.calibration_.ranks().p_value(scores)
-
-    def nominal_p_value(self, scores: np.ndarray) -> np.ndarray | None:
-        """P-values as the prior has them; None for detectors whose scores have no scale."""
-        return self.detector_.nominal_p_value(scores)
-
     def score(self, table: Any) -> pa.Table:
-        """Scores, p-values and alerts of a table that fits into memory, a row each.
+        """Scores, p-values and alerts of a table that fits into memory, one row each.
 
         `devnet.tables.score_table` writes them from file to file.
         """
-        source, _ = self.open(table)
-        scores = np.concatenate([np.empty(0), *(s.scores for s in self.scored_batches(source))])
-        threshold = self.policy.threshold(
-            self.calibration_, [scores], self.detector_.prior_quantile
-        )
-        return pa.table(self.columns_of(scores, Alarm(threshold)))
-
-    def columns_of(self, scores: np.ndarray, alarm: Alarm) -> dict[str, np.ndarray]:
-        """What `score` says of the next rows of a table, by column."""
-        columns = {"anomaly_score": scores, "p_value": self.p_value(scores)}
-        nominal = self.nominal_p_value(scores)
-        if nominal is not None:
-            columns["nominal_p_value"] = nominal
-        return {**columns, "is_alert": alarm(scores)}
+        scored = OpenedTable(self, table).scored_batches()
+        scores = np.concatenate([np.empty(0), *(one.scores for one in scored)])
+        alarm = Alarm(alert_threshold(self, None, [scores]))
+        return pa.table(scored_columns(self, scores, alarm))
 
     def predict(self, table: Any) -> np.ndarray:
         """1 for rows that are alerts by `policy`, 0 for others."""
@@ -268,29 +195,102 @@ class TableModel:
         return alerts
 
     def explain(self, table: Any, rows: int | Sequence[int]) -> list[Explanation]:
-        """Why some rows have their scores, given their numbers, counted from 0."""
-        rows = [rows] if isinstance(rows, int) else rows
-        source, _ = self.open(table)
-        columns = [*self.encoder_.read_columns(), *self.id_columns(source)]
-        return self.explain_rows(take_rows(source, rows, columns), np.asarray(rows))
-
-    def explain_rows(self, rows: pa.Table, number: np.ndarray) -> list[Explanation]:
-        """Why raw rows have their scores, given their numbers in the table."""
-        ids = row_ids(rows, self.id_column_, number)
-        return self.explainer_.explain(rows, number, ids, self.calibration_.ranks())
-
-    def id_columns(self, source: Source) -> list[str]:
-        """The column that names rows, where an opened table has it."""
-        return [name for name in source.schema.names if name == self.id_column_]
+        """Why rows have their scores, given their numbers, counted from 0."""
+        return OpenedTable(self, table).explain([rows] if isinstance(rows, int) else rows)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file without pickle; read it with `devnet.load`."""
-        header, tensors = to_file(self)
-        model_file.write(path, header, tensors)
+        model_file.write(path, *_to_file(self))
 
-    @classmethod
-    def restore(cls, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """Take over what a model file holds, all of it checked."""
-        model = cls()
-        from_file(model, header, tensors)
-        return model
+
+def _to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and tensors."""
+    table = {
+        "method": model.method,
+        "label": model.label_,
+        "anomaly": model.anomaly_,
+        "id_column": model.id_column_,
+        "options": _options(model),
+        "n_rows": model.n_rows_,
+        "n_labelled": model.n_labelled_,
+        "policy": policy_to_json(model.policy),
+        "labelled_ids": model.explainer_.ids,
+        "encoder": model.encoder_.to_header(),
+    }
+    tensors = {PREFIX + name: array for name, array in _own_tensors(model).items()}
+    return {**model.detector_.header(), "table": table}, {**model.detector_.tensors(), **tensors}
+
+
+def restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> TableModel:
+    """Rebuild a model from header and tensors of its file, all of them checked."""
+    model = TableModel()
+    own = {name.removeprefix(PREFIX): t for name, t in tensors.items() if name.startswith(PREFIX)}
+    others = {name: array for name, array in tensors.items() if not name.startswith(PREFIX)}
+    table = field(header, "table", lambda value: isinstance(value, dict))
+    for name in ("method", "label", "anomaly"):
+        field(table, name, lambda value: isinstance(value, str))
+    model.method, model.label_, model.anomaly_ = table["method"], table["label"], table["anomaly"]
+    model.id_column_ = field(table, "id_column", _is_text_or_none)
+    _take_options(model, field(table, "options", lambda value: isinstance(value, dict)))
+    model.n_rows_ = field(table, "n_rows", is_count)
+    model.n_labelled_ = field(table, "n_labelled", is_count)
+    model.policy = policy_from_json(table.get("policy"))
+    model.detector_ = restore_detector({k: v for k, v in header.items() if k != "table"}, others)
+    model.encoder_ = TableEncoder.from_header(table.get("encoder"))
+    if model.encoder_.n_columns != model.detector_.n_features_in_:
+        raise edited(
+            "the encoder",
+            f"it makes {model.encoder_.n_columns} columns, but the detector takes "
+            f"{model.detector_.n_features_in_}",
+        )
+    model.calibration_ = _read_calibration(model.detector_, own)
+    model.explainer_ = Explainer.from_tensors(model.encoder_, model.detector_, table, own)
+    refuse_unknown(own, _own_tensors(model))
+    return model
+
+
+def _options(model: TableModel) -> dict[str, Any]:
+    """The settings of the fit, so that a loaded model can be fitted again in the same way."""
+    seed = model.random_state
+    return {
+        "parameters": encode_parameters(model.parameters),
+        "ignore": list(model.ignore),
+        "categorical": list(model.categorical),
+        "anomaly": model.anomaly,
+        "id_column": model.id_column,
+        "random_state": seed if isinstance(seed, int) else None,
+    }
+
+
+def _take_options(model: TableModel, options: dict[str, Any]) -> None:
+    model.parameters = decode_parameters(
+        field(options, "parameters", lambda value: isinstance(value, dict)), REFERENCES
+    )
+    for name in ("ignore", "categorical"):
+        setattr(model, name, tuple(field(options, name, is_texts)))
+    for name in ("anomaly", "id_column"):
+        setattr(model, name, field(options, name, _is_text_or_none))
+    model.random_state = field(options, "random_state", RANDOM_STATE.accepts)
+
+
+def _own_tensors(model: TableModel) -> dict[str, np.ndarray]:
+    tensors: dict[str, np.ndarray] = model.explainer_.to_tensors()
+    if model.detector_.keeps_unseen_scores:
+        return tensors
+    held_back = {f"held_back_{name}": getattr(model.calibration_, name) for name in HELD_BACK}
+    return {**tensors, **held_back}
+
+
+def _read_calibration(detector: Any, tensors: dict[str, np.ndarray]) -> Calibration:
+    if detector.keeps_unseen_scores:
+        calibration: Calibration = detector.unseen_scores()
+        return calibration
+    n = size_of(tensors, "held_back_unlabelled")
+    scores, weight = (tensor(tensors, f"held_back_{name}", (n,), "float64") for name in HELD_BACK)
+    if not n or weight.min() < 0 or weight.max() > 1 or not weight.any():
+        raise edited("the calibration", "rows must count from 0 to 1, and some must count")
+    return Calibration(scores, weight, None, None)
+
+
+def _is_text_or_none(value: Any) -> bool:
+    return value is None or isinstance(value, str)

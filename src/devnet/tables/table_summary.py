@@ -1,13 +1,14 @@
 """One streaming pass over a training table."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable
 
 import pyarrow as pa
 
 from devnet.core.names import known
-from devnet.tables.columns.arrow_values import is_dictionary, kind_of
-from devnet.tables.columns.column_summary import ColumnSummary, NoSummary, summary_of
+from devnet.tables.columns.arrow_values import kind_of
+from devnet.tables.columns.column import ColumnSummary
+from devnet.tables.columns.kinds import start_summary
+from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 
 
@@ -44,7 +45,7 @@ class TableSummary:
         ignore: Collection[str] = (),
         categorical: Collection[str] = (),
     ) -> None:
-        refuse_duplicates(schema)
+        refuse_duplicates(schema.names, "the table")
         label_names = [] if label is None else [label]
         for name in [*label_names, *ignore, *categorical]:
             _known_column(name, schema)
@@ -56,27 +57,21 @@ class TableSummary:
         self.schema = schema
         self.label = label
         self.ignore = frozenset(ignore)
-        self.categorical = frozenset(categorical)
         self.n_rows = 0
-        self.columns: dict[str, ColumnSummary] = {
-            field.name: self._start(field) for field in schema if field.name != label
+        self.columns: dict[str, ColumnSummary | None] = {  # None if it is not learned from
+            field.name: None
+            if field.name in self.ignore
+            else start_summary(field, field.name in categorical)
+            for field in schema
+            if field.name != label
         }
-
-    def _start(self, field: pa.Field) -> ColumnSummary:
-        if field.name in self.ignore:
-            return NoSummary()
-        return summary_of(field.name, kind_of(field.type), self.is_category(field.name))
-
-    def is_category(self, name: str) -> bool:
-        """Whether a column's values are names, by the caller's word or by its type."""
-        return name in self.categorical or is_dictionary(self.schema.field(name).type)
 
     def needed(self) -> list[str]:
         """Columns that batches must have: the label, and those that can be learned from."""
         return [
             name
             for name in self.schema.names
-            if name == self.label or not isinstance(self.columns[name], NoSummary)
+            if name == self.label or self.columns[name] is not None
         ]
 
     def add(self, batch: pa.RecordBatch | pa.Table) -> None:
@@ -88,23 +83,13 @@ class TableSummary:
         needed = self.needed()
         refuse_other_schema(batch.schema, [self.schema.field(name) for name in needed])
         self.n_rows += batch.num_rows
-        for name in needed:
-            if name == self.label:
+        for column in self.columns.values():
+            if column is None:
                 continue
             try:
-                self.columns[name].add(batch.column(name))
+                column.add(batch.column(column.name))
             except (UnicodeDecodeError, pa.ArrowException) as error:
-                raise unreadable(name, error) from error
-
-
-def refuse_duplicates(schema: pa.Schema) -> None:
-    """Refuse a table in which a name does not say which column is meant."""
-    names = [name for name, count in Counter(schema.names).items() if count > 1]
-    if names:
-        raise TableError(
-            f"the table has {schema.names.count(names[0])} columns of the name {names[0]!r}; "
-            "rename them so that each name occurs once."
-        )
+                raise unreadable(column.name, error) from error
 
 
 def refuse_other_schema(found: pa.Schema, wanted: Iterable[pa.Field]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from devnet.core.sentence import Setting
 from devnet.tables.columns.text_values import MAX_TEXT
 from devnet.tables.encoder import TableSummary
 from devnet.tables.label_column import find_anomaly_value, label_text, same_label
@@ -174,7 +175,9 @@ class _Strata:
             raise TableError(
                 f"the label column {self._label!r} holds values of the type "
                 f"{batch[self._label].type} that are no text; labels are numbers, booleans or "
-                "text, such as 1 for a labelled anomaly. Name another column with --label."
+                "text, such as 1 for a labelled anomaly. Name another column with ",
+                Setting("label"),
+                ".",
             ) from None
 
     def _count(self, values: list[str | None], counts: np.ndarray) -> None:

@@ -8,10 +8,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 DAY = 86_400_000_000  # microseconds
-LIMIT = 8_000 * 366 * DAY  # instants farther from 1970 are taken to be this far
+LIMIT = 8_000 * 366 * DAY  # instants farther from 1970 are clipped to this
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-SINGULAR = ("number", "boolean", "text", "date", "time")  # kinds with one value a row
+SINGULAR = ("number", "boolean", "text", "date", "time")  # kinds with one value per row
+WORDS = {
+    "number": "numbers",
+    "boolean": "true or false",
+    "text": "text",
+    "date": "dates",
+    "time": "times of day",
+    "sparse": "sparse vectors",
+}
 
 
 class ColumnKind(NamedTuple):
@@ -21,9 +29,13 @@ class ColumnKind(NamedTuple):
     reason: str = ""
     zone: str = ""  # of dates
 
+    def in_words(self) -> str:
+        """The values, as an error names them."""
+        return WORDS.get(self.name, self.reason)
+
 
 def kind_of(arrow_type: pa.DataType) -> ColumnKind:
-    """Kind of an Arrow type; a dictionary is of the kind of its values."""
+    """Kind of an Arrow type; a dictionary has the kind of its values."""
     if isinstance(arrow_type, pa.BaseExtensionType):
         return kind_of(arrow_type.storage_type)
     if pa.types.is_dictionary(arrow_type) or pa.types.is_run_end_encoded(arrow_type):
@@ -76,19 +88,19 @@ def _knows_zone(zone: str) -> bool:
 
 
 def is_dictionary(arrow_type: pa.DataType) -> bool:
-    """Whether values are written as numbers of the entries of a dictionary."""
+    """Whether values are stored as codes of a dictionary."""
     if isinstance(arrow_type, pa.BaseExtensionType):
         return is_dictionary(arrow_type.storage_type)
     return bool(pa.types.is_dictionary(arrow_type))
 
 
 def plain(values: pa.Array) -> pa.Array:
-    """The values themselves, of an array that may be a dictionary, runs or an extension."""
+    """The values themselves, whether stored as a dictionary, as runs or as an extension."""
     if isinstance(values, pa.ExtensionArray):
         return plain(values.storage)
     if pa.types.is_dictionary(values.type):
         entries = plain(values.dictionary)
-        if pa.types.is_string_view(entries.type):  # which Arrow cannot take from
+        if pa.types.is_string_view(entries.type):  # on which Arrow has no take
             entries = entries.cast(pa.large_string())
         return entries.take(values.indices)
     if pa.types.is_run_end_encoded(values.type):
@@ -97,7 +109,7 @@ def plain(values: pa.Array) -> pa.Array:
 
 
 def numbers(values: pa.Array) -> np.ndarray:
-    """Numbers as float64, durations in seconds; NaN where there is none or an infinite one."""
+    """Numbers as float64, durations in seconds; NaN where one is missing or infinite."""
     values = plain(values)
     seconds = 1.0
     if pa.types.is_duration(values.type):
@@ -117,7 +129,7 @@ def is_missing(values: pa.Array) -> np.ndarray:
 
 
 def in_zone(values: pa.Array, zone: str) -> pa.Array:
-    """Times that have a zone on the clock of another one; others as they are."""
+    """Times with a zone on the clock of another zone; others as they are."""
     values = plain(values)
     own = getattr(values.type, "tz", None)
     if not zone or not own or own == zone:
@@ -157,7 +169,7 @@ def _microseconds(values: pa.Array) -> np.ndarray:
 
 
 def one_value(value: Any) -> pa.Array:
-    """A Python value or Arrow scalar as an array of one; null where Arrow knows no type for it."""
+    """A Python value or Arrow scalar as an array of one; null if Arrow has no type for it."""
     if isinstance(value, pa.Scalar):
         return pa.repeat(value, 1) if value.is_valid else pa.nulls(1)
     for known in (lambda: value, lambda: float(value)):  # integers may be too large for Arrow

@@ -11,22 +11,48 @@ from devnet.core.wording import missing_text, share_text, shown
 from devnet.tables.columns.arrow_values import is_missing, plain
 from devnet.tables.columns.column import (
     ColumnEncoding,
+    ColumnSummary,
     Entry,
     indicator,
     is_empty,
     read_share,
     read_shared,
 )
+from devnet.tables.columns.left_out import LeftOut, Why
+
+
+@final
+@dataclass
+class BooleanSummary(ColumnSummary):
+    """How many values are true."""
+
+    n_true: int = 0
+
+    def add(self, values: pa.Array) -> None:
+        """See more rows."""
+        values = plain(values)
+        self.n_missing += values.null_count
+        self.n_true += values.true_count
+
+    def learn(self, n_rows: int, sample: pa.Array) -> "BooleanColumn | LeftOut":
+        """Return the encoding, or why there is none."""
+        if self.n_true in (0, n_rows) and not self.n_missing:
+            word = "true" if self.n_true else "false"
+            return LeftOut(self.name, Why.CONSTANT, f"constant: always {word}")
+        mean = self.n_true / (n_rows - self.n_missing)
+        return BooleanColumn(self.name, self.n_missing / n_rows, mean)
 
 
 @final
 @dataclass(frozen=True)
 class BooleanColumn(ColumnEncoding):
-    """One column of 0 and 1, and one for missing values if there were any in training."""
+    """One column of 0 and 1, and one for missing values if any were missing in training."""
 
     kind: ClassVar[str] = "boolean"
+    sources: ClassVar[tuple[str, ...]] = ("boolean",)
+    summary: ClassVar[type[ColumnSummary]] = BooleanSummary
 
-    mean: float  # share that is true of those not missing
+    mean: float  # share of true ones among known values
 
     @property
     def width(self) -> int:
@@ -40,7 +66,7 @@ class BooleanColumn(ColumnEncoding):
 
     @property
     def csv_type(self) -> pa.DataType:
-        """As what to read the column of a CSV file."""
+        """Arrow type to read from a CSV file."""
         return pa.bool_()
 
     def entries(self, values: pa.Array) -> list[Entry]:
@@ -53,7 +79,7 @@ class BooleanColumn(ColumnEncoding):
         return [true, indicator(1, is_missing(values))][: self.width]
 
     def phrase(self, value: pa.Array) -> str:
-        """How many rows of the training table are like it."""
+        """The value, and how many training rows have it."""
         found = plain(value)[0].as_py()
         if found is None:
             return missing_text(self.name, self.missing)

@@ -1,5 +1,6 @@
 """Categories: one column for each frequent value, and buckets that all others share."""
 
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
@@ -10,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from devnet.core.model_file import field, is_count
-from devnet.core.wording import cut, missing_text, share_text, shown
+from devnet.core.wording import cut, is_number, missing_text, share_text, shown
 from devnet.tables.columns.arrow_values import SINGULAR, in_zone, kind_of
 from devnet.tables.columns.column import (
     ColumnEncoding,
+    ColumnSummary,
     Entry,
     is_empty,
     is_text,
@@ -21,21 +23,120 @@ from devnet.tables.columns.column import (
     read_shared,
     read_source,
 )
+from devnet.tables.columns.identifiers import are_distinct, unique
+from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.columns.text_values import (
     MAX_TEXT,
     MAX_VALUES,
     TextValues,
     buckets,
     rewritten,
+    stands_for,
     text_values,
 )
 
 MAX_CATEGORIES = 50
 HASH_BUCKETS = 32
 FREQUENT = 0.05  # share from which a value is not called rare
-MIN_ROWS = 10  # that a value of its own column has in training, and
-MIN_SHARE = 1000  # one row in so many
-SMALL = 1000  # rows of a table for which two are enough
+MIN_ROWS = 10  # of training with a value, for it to have a column of its own, and
+MIN_SHARE = 1000  # at least one row in this many
+SMALL = 1000  # rows of a table in which two rows with a value are enough
+
+
+@final
+@dataclass
+class CategorySummary(ColumnSummary):
+    """How often each value occurs, unless there are too many."""
+
+    counts: dict[str, int] | None = dataclasses.field(default_factory=dict)
+
+    def add(self, values: pa.Array) -> None:
+        """See more rows."""
+        found = text_values(values)
+        self.n_missing += int((found.position < 0).sum())
+        if self.counts is None:
+            return
+        counts = found.counts()
+        seen = np.flatnonzero(counts)
+        if len(seen) > MAX_VALUES:
+            self.counts = None
+            return
+        for text, count in zip(
+            found.texts.take(pa.array(seen)).to_pylist(), counts[seen].tolist(), strict=True
+        ):
+            self.counts[text] = self.counts.get(text, 0) + count
+        if len(self.counts) > MAX_VALUES:
+            self.counts = None
+
+    def learn(self, n_rows: int, sample: pa.Array) -> "CategoryColumn | LeftOut":
+        """Return the encoding, or why there is none."""
+        found = text_values(sample)
+        counts = self.counts
+        if counts is not None and len(counts) == 1 and not self.n_missing:
+            return self._constant(next(iter(counts)))
+        in_sample = found.counts()
+        if are_distinct(in_sample) and not self.is_forced:
+            return self._distinct(found.texts, in_sample)
+        n_values, n_counted = None if counts is None else len(counts), n_rows
+        if counts is None:
+            counts, n_counted = _counts_by_text(found.texts, in_sample), len(sample)
+        source = self.kind.name
+        if self.is_forced and source == "text":
+            source = stands_for(found.texts if n_values is None else pa.array(list(counts)))
+            counts = _counts_by_spelling(counts, source)
+            n_values = n_values and len(counts)
+        values, n_own = choose(counts, n_counted)
+        return CategoryColumn(
+            self.name,
+            self.n_missing / n_rows,
+            values=values,
+            n_own=n_own,
+            n_buckets=1 if n_values is not None and n_values <= MAX_CATEGORIES else HASH_BUCKETS,
+            n_values=n_values,
+            n_rows=max(n_counted, 1),
+            source=source,
+            zone=self.kind.zone,
+            is_forced=self.is_forced,
+        )
+
+    def _constant(self, text: str) -> LeftOut:
+        if len(text) == MAX_TEXT:
+            always = f"text: the first {MAX_TEXT} characters are always the same"
+            return LeftOut(self.name, Why.TEXT, always)
+        return LeftOut(self.name, Why.CONSTANT, f"constant: always {cut(text)!r}")
+
+    def _distinct(self, texts: pa.Array, counts: np.ndarray) -> LeftOut:
+        is_nearly = bool((counts > 1).any())
+        if pc.any(pc.match_substring(texts.slice(0, 1000), " ")).as_py():
+            every = "nearly every" if is_nearly else "every"
+            return LeftOut(self.name, Why.TEXT, f"text: {every} value occurs once")
+        return unique(self.name, nearly=is_nearly)
+
+
+def _counts_by_spelling(counts: dict[str, int], kind: str) -> dict[str, int]:
+    """Counts of texts that stand for values of a kind, each spelled as such values are."""
+    spelled = rewritten(pa.array(list(counts), pa.large_string()), kind).to_pylist()
+    found: dict[str, int] = {}
+    for text, count in zip(spelled, counts.values(), strict=True):
+        found[text] = found.get(text, 0) + count
+    return found
+
+
+def _counts_by_text(texts: pa.Array, counts: np.ndarray) -> dict[str, int]:
+    """Counts of the texts that occur more than once."""
+    found: dict[str, int] = {}
+    often = np.flatnonzero(counts > 1)
+    pairs = zip(texts.take(pa.array(often)).to_pylist(), counts[often].tolist(), strict=True)
+    for text, count in pairs:
+        found[text] = found.get(text, 0) + count
+    return found
+
+
+def choose(counts: dict[str, int], n_rows: int) -> tuple[tuple[tuple[str, int], ...], int]:
+    """The values to keep, the most frequent first, and how many of them get their own columns."""
+    ranked = nsmallest(MAX_CATEGORIES, counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    least = 2 if n_rows < SMALL else max(MIN_ROWS, n_rows / MIN_SHARE)
+    return tuple(ranked), sum(count >= least for _, count in ranked)
 
 
 @final
@@ -44,22 +145,23 @@ class CategoryColumn(ColumnEncoding):
     """One-hot columns: the frequent values, buckets for the others, missing values.
 
     A column with at most MAX_CATEGORIES distinct values in training has one bucket ("other").
-    With more, the most frequent of them still have columns of their own, and the others are
-    spread over HASH_BUCKETS buckets by a hash of their text. The column for missing values is
-    there only if a value was missing in training; otherwise a missing value goes to the first
-    bucket.
+    With more, the most frequent ones still have columns of their own, and the others are spread
+    over HASH_BUCKETS buckets by a hash of their text. The column for missing values exists only
+    if a value was missing in training; otherwise a missing value goes to the first bucket.
     """
 
     kind: ClassVar[str] = "category"
+    sources: ClassVar[tuple[str, ...]] = ("text",)  # and whatever the caller or the type says
+    summary: ClassVar[type[ColumnSummary]] = CategorySummary
 
-    values: tuple[tuple[str, int], ...]  # and their rows in training, the most frequent first
-    n_own: int  # of them have a column of their own
+    values: tuple[tuple[str, int], ...]  # with their training rows, the most frequent first
+    n_own: int  # of them have columns of their own
     n_buckets: int
     n_values: int | None  # distinct ones in training; None if too many to count
     n_rows: int
     source: str  # kind of the values before they became text
     zone: str
-    is_forced: bool = False  # by the caller's word, so that values of any kind are categories
+    is_forced: bool = False  # by the caller, so that values of any kind are categories
 
     @property
     def width(self) -> int:
@@ -74,8 +176,19 @@ class CategoryColumn(ColumnEncoding):
 
     @property
     def csv_type(self) -> pa.DataType:
-        """As what to read the column of a CSV file."""
+        """Arrow type to read from a CSV file."""
         return pa.string()
+
+    @property
+    def learned_from(self) -> str:
+        """Kind of the training values."""
+        return self.source
+
+    def is_unlike(self, looks_like: str) -> bool:
+        """Whether the text that was read is all numbers, where no training text is one."""
+        if self.is_forced or self.source != "text" or looks_like != "number":
+            return False
+        return not any(is_number(text) for text, _ in self.values)
 
     @cached_property
     def _own(self) -> pa.Array:
@@ -90,29 +203,29 @@ class CategoryColumn(ColumnEncoding):
         missing = self.width - 1 if self.missing else self.n_own
         if is_empty(values):
             return [Entry(missing, np.ones(len(values), dtype=np.float32))]
-        texts, index = self._texts(values)
-        place = pc.index_in(texts, value_set=self._own, skip_nulls=True)
-        columns = pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        texts, position = self._texts(values)
+        own = pc.index_in(texts, value_set=self._own, skip_nulls=True)
+        columns = pc.fill_null(own, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         is_other = columns < 0
         columns[is_other] = self.n_own + buckets(texts.filter(pa.array(is_other)), self.n_buckets)
-        return [Entry(np.append(columns, missing)[index], 1.0)]
+        return [Entry(np.append(columns, missing)[position], 1.0)]
 
     def _texts(self, values: pa.Array) -> TextValues:
-        """The values as they are called in training, whether a file has text or types."""
+        """The values as they were spelled in training, whether a file has text or types."""
         kind = kind_of(values.type)
         if kind.zone:
             values = in_zone(values, self.zone)
         found = text_values(values)
         if kind.name != "text" or self.source == "text":
             return found
-        return TextValues(rewritten(found.texts, self.source, self.zone), found.place)
+        return TextValues(rewritten(found.texts, self.source, self.zone), found.position)
 
     def phrase(self, value: pa.Array) -> str:
-        """How frequent the value was in training."""
-        texts, index = (None, [-1]) if is_empty(value) else self._texts(value)
-        if texts is None or index[0] < 0:
+        """The value, and how frequent it was in training."""
+        texts, position = (None, [-1]) if is_empty(value) else self._texts(value)
+        if texts is None or position[0] < 0:
             return missing_text(self.name, self.missing)
-        text = texts[int(index[0])].as_py()
+        text = texts[int(position[0])].as_py()
         share = self._counts.get(text, 0) / self.n_rows
         about = f"{shown(self.name)} {cut(text)!r}"
         if share >= FREQUENT:
@@ -161,10 +274,3 @@ def _are_values(values: Any, n_rows: int) -> bool:
     are_texts = all(is_text(text) and len(text) <= MAX_TEXT for text, _ in values)
     are_counts = all(is_count(count, 1, n_rows) for _, count in values)
     return are_texts and are_counts and len({text for text, _ in values}) == len(values)
-
-
-def choose(counts: dict[str, int], n_rows: int) -> tuple[tuple[tuple[str, int], ...], int]:
-    """The values to keep, the most frequent first, and how many of them get their own columns."""
-    ranked = nsmallest(MAX_CATEGORIES, counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    least = 2 if n_rows < SMALL else max(MIN_ROWS, n_rows / MIN_SHARE)
-    return tuple(ranked), sum(count >= least for _, count in ranked)

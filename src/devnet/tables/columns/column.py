@@ -1,4 +1,4 @@
-"""What all encodings of a column have in common."""
+"""What all kinds of column share: a summary of one pass, and the encoding learned from it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -9,13 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from devnet.core.model_file import MAX_COUNT, field, is_count, is_finite_number
-from devnet.tables.columns.arrow_values import SINGULAR, kind_of
+from devnet.tables.columns.arrow_values import SINGULAR, ColumnKind, kind_of
+from devnet.tables.columns.left_out import LeftOut
 
-LARGEST = 1e6  # size of an encoded value
+MAX_COLUMNS = 1 << 27  # of a matrix
+LARGEST = 1e6  # magnitude of an encoded value
 
 
 class Entry(NamedTuple):
-    """Values that an encoding puts into the matrix, at most one a row unless rows are named."""
+    """Values that an encoding puts into the matrix: at most one per row unless `row` is given."""
 
     column: int | np.ndarray  # within the encoding's own columns; one for all rows, or by row
     value: float | np.ndarray
@@ -23,7 +25,7 @@ class Entry(NamedTuple):
 
 
 class ColumnFact(NamedTuple):
-    """What is told about a column."""
+    """A column in a few words."""
 
     name: str
     kind: str
@@ -31,11 +33,42 @@ class ColumnFact(NamedTuple):
     missing: float  # share of the training rows
 
 
+@dataclass
+class ColumnSummary(ABC):
+    """What one streaming pass learns of a column, in bounded memory."""
+
+    name: str
+    kind: ColumnKind  # of its values
+    is_forced: bool  # to be a category, by the caller
+    n_missing: int = 0
+
+    @abstractmethod
+    def add(self, values: pa.Array) -> None:
+        """See more rows."""
+
+    @abstractmethod
+    def learn(self, n_rows: int, sample: pa.Array) -> "ColumnEncoding | LeftOut":
+        """Return the encoding, or why there is none.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows that were seen; the value of one at least is known.
+        sample : pyarrow.Array
+            A uniform sample of their values, in their order.
+        """
+
+
 @dataclass(frozen=True)
 class ColumnEncoding(ABC):
-    """A column of a table as one or more columns of a matrix."""
+    """A column of a table as one or more columns of a matrix.
 
-    kind: ClassVar[str]
+    A subclass answers for its kind of column whatever other modules ask; most have defaults.
+    """
+
+    kind: ClassVar[str]  # in model files and descriptions
+    sources: ClassVar[tuple[str, ...]]  # kinds of values that become this kind of column
+    summary: ClassVar[type[ColumnSummary]]
 
     name: str
     missing: float  # share of the training rows
@@ -53,7 +86,7 @@ class ColumnEncoding(ABC):
     @property
     @abstractmethod
     def csv_type(self) -> pa.DataType | None:
-        """As what to read the column of a CSV file; None if it cannot be in one."""
+        """Arrow type to read from a CSV file; None if the column cannot be in one."""
 
     @abstractmethod
     def entries(self, values: pa.Array) -> list[Entry]:
@@ -61,7 +94,7 @@ class ColumnEncoding(ABC):
 
     @abstractmethod
     def phrase(self, value: pa.Array) -> str:
-        """What is to be said about the value of one row."""
+        """The value of one row in words, compared with the training table."""
 
     @abstractmethod
     def detail(self) -> str:
@@ -77,8 +110,34 @@ class ColumnEncoding(ABC):
         return {"kind": self.kind, **{name: _listed(part) for name, part in asdict(self).items()}}
 
     def fact(self) -> ColumnFact:
-        """What is told about the column."""
+        """The column in a few words."""
         return ColumnFact(self.name, self.kind, self.detail(), self.missing)
+
+    @property
+    def learned_from(self) -> str:
+        """Kind of the training values, rather than what is accepted besides."""
+        return self.sources[0]
+
+    @property
+    def n_entries(self) -> int:
+        """Entries that are named and explained one by one; 0 for the column as a whole."""
+        return 0
+
+    def entry_name(self, entry: int) -> str:
+        """Name of one entry, or of the column."""
+        return self.name
+
+    def entry_phrase(self, value: pa.Array, entry: int) -> str:
+        """The value of one entry in words."""
+        return self.phrase(value)
+
+    def is_unlike(self, looks_like: str) -> bool:
+        """Whether text of a file looks like values of a kind that no training value was."""
+        return False
+
+    def notes(self, kind: ColumnKind) -> list[str]:
+        """What is odd about values of an accepted kind."""
+        return []
 
 
 def _listed(value: Any) -> Any:
@@ -86,7 +145,7 @@ def _listed(value: Any) -> Any:
 
 
 def limited(values: np.ndarray) -> np.ndarray:
-    """Values within what is left to a network, as float32."""
+    """Values clipped to LARGEST, as float32."""
     within: np.ndarray = np.clip(values, -LARGEST, LARGEST).astype(np.float32)
     return within
 
@@ -122,7 +181,7 @@ def read_number(
 
 
 def read_numbers(header: dict[str, Any], name: str, size: int) -> tuple[float, ...]:
-    """A list of so many finite numbers."""
+    """A list of `size` finite numbers."""
 
     def is_valid(value: Any) -> bool:
         is_list = isinstance(value, list) and len(value) == size
@@ -146,17 +205,6 @@ def read_source(header: dict[str, Any], sources: tuple[str, ...] = SINGULAR) -> 
         "source": field(header, "source", lambda value: value in list(sources)),
         "zone": field(header, "zone", is_zone),
     }
-
-
-def csv_type_of(source: str, zone: str) -> pa.DataType:
-    """As what to read values of a kind from a CSV file."""
-    return {
-        "number": pa.float64(),
-        "boolean": pa.bool_(),
-        "text": pa.string(),
-        "date": pa.timestamp("us", zone or None),
-        "time": pa.time64("us"),
-    }[source]
 
 
 def is_empty(values: pa.Array) -> bool:

@@ -8,12 +8,20 @@ import numpy as np
 import pyarrow as pa
 
 from devnet.core.model_file import edited, field
-from devnet.core.wording import missing_text, shown
-from devnet.tables.columns.arrow_values import DAY, in_zone, is_missing, plain, wall_clock
+from devnet.core.wording import cut, missing_text, shown
+from devnet.tables.columns.arrow_values import (
+    DAY,
+    LIMIT,
+    ColumnKind,
+    in_zone,
+    is_missing,
+    plain,
+    wall_clock,
+)
 from devnet.tables.columns.column import (
     ColumnEncoding,
+    ColumnSummary,
     Entry,
-    csv_type_of,
     indicator,
     is_empty,
     limited,
@@ -22,13 +30,63 @@ from devnet.tables.columns.column import (
     read_shared,
     read_source,
 )
+from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.columns.number import scale
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 THURSDAY = 3  # the weekday of the first day of 1970
 YEAR = 365.2425 * DAY
-LONG = 3  # years of training from which a date rather says how old something is
+LONG = 3  # years; a training table that spans more has dates that say how old something is
 PARTS = ("hour", "weekday", "day", "month", "years")
+
+
+@final
+@dataclass
+class DateSummary(ColumnSummary):
+    """The first and the last instant, in microseconds of the wall clock."""
+
+    low: int = LIMIT * 2
+    high: int = -LIMIT * 2
+
+    def add(self, values: pa.Array) -> None:
+        """See more rows."""
+        values = plain(values)
+        missing = is_missing(values)
+        self.n_missing += int(missing.sum())
+        instants = wall_clock(values)[~missing]
+        if len(instants):
+            self.low = min(self.low, int(instants.min()))
+            self.high = max(self.high, int(instants.max()))
+
+    def learn(self, n_rows: int, sample: pa.Array) -> "DateColumn | LeftOut":
+        """Return the encoding, or why there is none."""
+        if self.low == self.high and not self.n_missing:
+            return self._constant(f"always {_instant_text(self.low, self.kind.name)}")
+        low, high = years_of(np.array([self.low, self.high])).tolist()
+        is_long = self.kind.name == "date" and self.high - self.low > LONG * YEAR
+        known = wall_clock(sample)[~is_missing(sample)]
+        found = encoded_parts(known, PARTS if is_long else PARTS[:-1], low, high)
+        found = {part: value for part, value in found.items() if len(value) and np.ptp(value) > 0}
+        if not found and not self.n_missing:
+            return self._constant("no part of the dates varies")
+        return DateColumn(
+            self.name,
+            self.n_missing / n_rows,
+            parts=tuple(part for part in PARTS if part in found),
+            means=tuple(float(found[part].mean()) for part in PARTS if part in found),
+            low=low,
+            high=high,
+            source=self.kind.name,
+            zone=self.kind.zone,
+        )
+
+    def _constant(self, what: str) -> LeftOut:
+        return LeftOut(self.name, Why.CONSTANT, f"constant: {what}")
+
+
+def _instant_text(instant: int, kind: str) -> str:
+    text = str(np.datetime64(instant, "us").astype("M8[s]")).replace("T", " ")
+    return text[-8:] if kind == "time" else text.removesuffix(" 00:00:00")
 
 
 @final
@@ -36,13 +94,15 @@ PARTS = ("hour", "weekday", "day", "month", "years")
 class DateColumn(ColumnEncoding):
     """One column for each part that varies in training, and one for missing values.
 
-    Parts are the hour of the day with fraction, weekday, day of the month, month, and years since
-    1970 with fraction, all of the clock in the zone of the training table, whatever zone the same
-    instants have later. Years are used only if the training
-    table spans more than three of them.
+    Parts are the hour of the day (with fraction), the weekday, the day of the month, the month,
+    and the years since 1970 (with fraction). All are read off the clock of the training table's
+    zone, whatever zone the same instants have later. Years are used only if the training table
+    spans more than three of them.
     """
 
     kind: ClassVar[str] = "date"
+    sources: ClassVar[tuple[str, ...]] = ("date", "time")
+    summary: ClassVar[type[ColumnSummary]] = DateSummary
 
     parts: tuple[str, ...]
     means: tuple[float, ...]  # encoded, by part
@@ -63,8 +123,26 @@ class DateColumn(ColumnEncoding):
 
     @property
     def csv_type(self) -> pa.DataType:
-        """As what to read the column of a CSV file."""
-        return csv_type_of(self.source, self.zone)
+        """Arrow type to read from a CSV file."""
+        is_time = self.source == "time"
+        return pa.time64("us") if is_time else pa.timestamp("us", self.zone or None)
+
+    @property
+    def learned_from(self) -> str:
+        """Kind of the training values."""
+        return self.source
+
+    def notes(self, kind: ColumnKind) -> list[str]:
+        """That times have a zone where the model learned some without, or the reverse."""
+        if kind.name != "date" or bool(kind.zone) == bool(self.zone):
+            return []
+        here, there = (
+            f"of the zone {zone}" if zone else "without a zone" for zone in (kind.zone, self.zone)
+        )
+        return [
+            f"the times of {cut(self.name)!r} are {here}, the model learned times {there}; "
+            "their clock is taken as it is"
+        ]
 
     def entries(self, values: pa.Array) -> list[Entry]:
         """The encoded values."""
@@ -78,7 +156,7 @@ class DateColumn(ColumnEncoding):
         if missing.any():
             means = dict(zip(self.parts, self.means, strict=True))
             found = {part: np.where(missing, means[part], found[part]) for part in self.parts}
-        entries = [Entry(place, limited(found[part])) for place, part in enumerate(self.parts)]
+        entries = [Entry(i, limited(found[part])) for i, part in enumerate(self.parts)]
         return [*entries, indicator(len(self.parts), missing)][: self.width]
 
     def phrase(self, value: pa.Array) -> str:
@@ -114,7 +192,7 @@ class DateColumn(ColumnEncoding):
             means=read_numbers(header, "means", len(parts)),
             low=low,
             high=high,
-            **read_source(header, ("date", "time")),
+            **read_source(header, cls.sources),
         )
 
 
@@ -129,12 +207,11 @@ def years_of(instants: np.ndarray) -> np.ndarray:
 
 
 def _parts_of_days(days: np.ndarray, parts: Sequence[str]) -> dict[str, np.ndarray]:
-    """Parts that all instants of a day share; there are fewer days than instants mostly."""
+    """Parts that all instants of a day share; there are mostly fewer days than instants."""
     first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
     if last - first < len(days):
         by_day = _calendar(np.arange(first, last + 1), parts)
-        place = days - first
-        return {part: values.take(place) for part, values in by_day.items()}
+        return {part: values.take(days - first) for part, values in by_day.items()}
     return _calendar(days, parts)
 
 

@@ -5,15 +5,15 @@ from fractions import Fraction
 import numpy as np
 
 MANTISSA = 53  # bits
-LOW = 27  # of them that are summed apart, so that no partial sum is rounded
+LOW = 27  # of them are summed apart, so that no partial sum is rounded
 SHIFT = 1074  # makes exponents of all numbers positive
 CHUNK = 1 << 20
 
 
 class ExactSum:
-    """Sum and count of finite float64 numbers, the same in whatever order and batches they come.
+    """Sum and count of finite float64 numbers, the same in any order and any batches.
 
-    Mantissas are whole numbers. Those of equal exponent are added up in floating point, in two
+    Mantissas are whole numbers. Those of equal exponent are summed in floating point, in two
     parts so small that nothing is lost, and the few sums in Python's unlimited integers.
 
     Examples
@@ -43,8 +43,8 @@ class ExactSum:
         exponent -= least
         for part, bits in ((whole >> LOW, LOW), (whole & ((1 << LOW) - 1), 0)):
             sums = np.bincount(exponent, weights=part)
-            for place in np.flatnonzero(sums).tolist():
-                self._total += int(sums[place]) << (place + least + SHIFT + bits)
+            for shift in np.flatnonzero(sums).tolist():
+                self._total += int(sums[shift]) << (shift + least + SHIFT + bits)
 
     def mean(self) -> float:
         """The mean, rounded once; 0 of nothing."""

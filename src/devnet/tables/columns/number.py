@@ -1,6 +1,6 @@
 """Numbers: scaled to [0, 1] as in the paper, the mean where one is missing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -11,6 +11,7 @@ from devnet.core.wording import missing_text, number_text, shown
 from devnet.tables.columns.arrow_values import numbers
 from devnet.tables.columns.column import (
     ColumnEncoding,
+    ColumnSummary,
     Entry,
     indicator,
     is_empty,
@@ -19,8 +20,46 @@ from devnet.tables.columns.column import (
     read_numbers,
     read_shared,
 )
+from devnet.tables.columns.exact_sum import ExactSum
+from devnet.tables.columns.identifiers import names_others, names_rows, unique
+from devnet.tables.columns.left_out import LeftOut, Why
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+
+@final
+@dataclass
+class NumberSummary(ColumnSummary):
+    """Exact mean and extremes."""
+
+    sum: ExactSum = field(default_factory=ExactSum)
+    low: float = np.inf
+    high: float = -np.inf
+
+    def add(self, values: pa.Array) -> None:
+        """See more rows."""
+        found = numbers(values)
+        missing = np.isnan(found)
+        if missing.any():
+            self.n_missing += int(missing.sum())
+            found = found[~missing]
+        if len(found):
+            self.sum.add(found)
+            self.low = min(self.low, float(found.min()))
+            self.high = max(self.high, float(found.max()))
+
+    def learn(self, n_rows: int, sample: pa.Array) -> "NumberColumn | LeftOut":
+        """Return the encoding, or why there is none."""
+        low, high, mean = self.low, self.high, self.sum.mean()
+        found = numbers(sample)
+        if not self.n_missing and names_rows(self.name, sample, found):
+            return unique(self.name)
+        if names_others(self.name, found):
+            return LeftOut(self.name, Why.NAMED, "identifier by its name")
+        if low == high and not self.n_missing:
+            return LeftOut(self.name, Why.CONSTANT, f"constant: always {number_text(low)}")
+        quantiles = quantiles_of(found[~np.isnan(found)], low, mean, high)
+        return NumberColumn(self.name, self.n_missing / n_rows, low, high, mean, quantiles)
 
 
 @final
@@ -28,11 +67,13 @@ QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.95, 0.99)
 class NumberColumn(ColumnEncoding):
     """One column from 0 (the training minimum) to 1 (the maximum), and one for missing values.
 
-    The latter is there only if a value was missing in training. Null, NaN and infinite numbers
-    are missing.
+    The latter exists only if a value was missing in training. Null, NaN and infinite numbers
+    count as missing.
     """
 
     kind: ClassVar[str] = "number"
+    sources: ClassVar[tuple[str, ...]] = ("number",)
+    summary: ClassVar[type[ColumnSummary]] = NumberSummary
 
     low: float
     high: float
@@ -51,7 +92,7 @@ class NumberColumn(ColumnEncoding):
 
     @property
     def csv_type(self) -> pa.DataType:
-        """As what to read the column of a CSV file."""
+        """Arrow type to read from a CSV file."""
         return pa.float64()
 
     def entries(self, values: pa.Array) -> list[Entry]:
@@ -69,14 +110,15 @@ class NumberColumn(ColumnEncoding):
         if np.isnan(number):
             return missing_text(self.name, self.missing)
         least, lower, median, upper, _, most = self.quantiles
-        where = {
+        positions = {
             "far above": number > most,
             "far below": number < least,
             "above": number > upper,
             "below": number < lower,
         }
-        place = next((words for words, is_there in where.items() if is_there), "near")
-        return f"{shown(self.name)} {number_text(number)} is {place} typical {number_text(median)}"
+        position = next((words for words, holds in positions.items() if holds), "near")
+        about = f"{shown(self.name)} {number_text(number)}"
+        return f"{about} is {position} typical {number_text(median)}"
 
     def detail(self) -> str:
         """What the training table had in the column."""
@@ -95,7 +137,7 @@ class NumberColumn(ColumnEncoding):
 
 
 def scale(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Values from 0 at `low` to 1 at `high`; 0 where these are the same."""
+    """Values from 0 at `low` to 1 at `high`; 0 if these are equal."""
     if low == high:
         return np.zeros(len(values))
     with np.errstate(over="ignore"):
@@ -106,7 +148,7 @@ def scale(values: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 def quantiles_of(sample: np.ndarray, low: float, mean: float, high: float) -> tuple[float, ...]:
-    """Quantiles of finite numbers; of their extremes and mean if there are none."""
+    """Quantiles of finite numbers; of the extremes and the mean if the sample is empty."""
     if not len(sample):
         sample = np.array([low, mean, high])
     found = np.quantile(sample / 2, QUANTILES) * 2  # halves, as a difference may overflow

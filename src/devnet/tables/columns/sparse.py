@@ -10,15 +10,23 @@ import scipy.sparse as sp
 
 from devnet.core.wording import missing_text, number_text, shown
 from devnet.tables.columns.arrow_values import plain
-from devnet.tables.columns.column import ColumnEncoding, Entry, is_empty, read_count, read_shared
+from devnet.tables.columns.column import (
+    MAX_COLUMNS,
+    ColumnEncoding,
+    ColumnSummary,
+    Entry,
+    is_empty,
+    read_count,
+    read_shared,
+)
+from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.table_error import TableError
 
-MAX_COLUMNS = 1 << 27
 FLOAT32 = np.finfo(np.float32)
 
 
 class Pairs(NamedTuple):
-    """Pairs of all rows one after the other."""
+    """The pairs of all rows, row after row."""
 
     rows: np.ndarray
     indices: np.ndarray
@@ -26,13 +34,16 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(values: pa.Array, name: str) -> Pairs:
-    """The pairs of a column of vectors; half a pair is none, numbers that are not finite are 0."""
+    """The pairs of a column of vectors, without those that lack an index.
+
+    Values that are missing or not finite are 0.
+    """
     values = plain(values)
     lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
     row = np.repeat(np.arange(len(values), dtype=np.int32), lengths)
     pairs = values.flatten()
     index, value = (pc.struct_field(pairs, part) for part in ("index", "value"))
-    is_whole = index.is_valid().to_numpy(zero_copy_only=False)
+    has_index = index.is_valid().to_numpy(zero_copy_only=False)
     numbers = pc.fill_null(value.cast(pa.float64(), safe=False), 0.0)
     found = np.nan_to_num(numbers.to_numpy(zero_copy_only=False), nan=0, posinf=0, neginf=0)
     indices = pc.fill_null(index, 0).to_numpy(zero_copy_only=False)
@@ -41,20 +52,48 @@ def pairs_of(values: pa.Array, name: str) -> Pairs:
             f"the vectors of the column {name!r} have the negative index {indices.min()}; number "
             "their entries from 0, and try again."
         )
-    if is_whole.all():
+    if has_index.all():
         return Pairs(row, indices, found)
-    return Pairs(row[is_whole], indices[is_whole], found[is_whole])
+    return Pairs(row[has_index], indices[has_index], found[has_index])
+
+
+@final
+@dataclass
+class SparseSummary(ColumnSummary):
+    """The largest index."""
+
+    largest: int = -1
+
+    def add(self, values: pa.Array) -> None:
+        """See more rows."""
+        self.n_missing += int(pc.sum(values.is_null()).as_py() or 0)
+        indices = pairs_of(values, self.name).indices
+        if len(indices):
+            self.largest = max(self.largest, int(indices.max()))
+
+    def learn(self, n_rows: int, sample: pa.Array) -> "SparseColumn | LeftOut":
+        """Return the encoding, or why there is none."""
+        if self.largest < 0:
+            return LeftOut(self.name, Why.EMPTY, "empty")
+        if self.largest >= MAX_COLUMNS:
+            raise TableError(
+                f"the vectors of the column {self.name!r} have the index {self.largest:,}; at "
+                f"most {MAX_COLUMNS - 1:,} is possible. Number the entries from 0 without gaps."
+            )
+        return SparseColumn(self.name, self.n_missing / n_rows, size=self.largest + 1)
 
 
 @final
 @dataclass(frozen=True)
 class SparseColumn(ColumnEncoding):
-    """As many columns as the largest index in training says; higher ones are ignored.
+    """One column for each index up to the largest in training; higher ones are ignored.
 
-    Values stay as they are, those of equal index add up, a missing vector is one of zeros.
+    Values stay as they are, those of equal index add up, and a missing vector is all zeros.
     """
 
     kind: ClassVar[str] = "sparse vector"
+    sources: ClassVar[tuple[str, ...]] = ("sparse",)
+    summary: ClassVar[type[ColumnSummary]] = SparseSummary
 
     size: int
 
@@ -92,20 +131,25 @@ class SparseColumn(ColumnEncoding):
         matrix.eliminate_zeros()
         return matrix
 
-    def entry_name(self, index: int) -> str:
+    @property
+    def n_entries(self) -> int:
+        """All of them are named and explained one by one."""
+        return self.size
+
+    def entry_name(self, entry: int) -> str:
         """Name of one entry of the vector."""
-        return f"{self.name}[{index}]"
+        return f"{self.name}[{entry}]"
 
     def phrase(self, value: pa.Array) -> str:
-        """How many entries the vector has."""
+        """The number of entries of the vector."""
         if is_empty(value) or not plain(value)[0].is_valid:
             return missing_text(self.name, self.missing)
         return f"{shown(self.name)} has {self._matrix(value).nnz:,} entries"
 
-    def entry_phrase(self, value: pa.Array, index: int) -> str:
-        """The value of one entry."""
-        found = np.nan_to_num(self._matrix(value)[0, index])
-        return f"{shown(self.name)}[{index}] is {number_text(float(found))}"
+    def entry_phrase(self, value: pa.Array, entry: int) -> str:
+        """The value of one entry in words."""
+        found = np.nan_to_num(self._matrix(value)[0, entry])
+        return f"{shown(self.name)}[{entry}] is {number_text(float(found))}"
 
     def detail(self) -> str:
         """What the training table had in the column."""

@@ -16,9 +16,9 @@ from devnet.tables.columns.arrow_values import (
     wall_clock,
 )
 
-MAX_VALUES = 20_000  # distinct ones of a column that are counted
+MAX_VALUES = 20_000  # distinct values of a column that are counted
 MAX_TEXT = 100  # characters by which a longer text is known
-WHOLE = 2.0**63  # size below which int64 holds a whole floating-point number
+WHOLE = 2.0**63  # magnitude below which int64 holds a whole floating-point number
 WHOLE_TEXT = r"^-?(0|[1-9]\d*)(\.0+)?$"  # a whole number, and no code such as 007
 BOOLEAN_TEXT = r"^(?i:true|false)$"
 DATE_TEXT = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
@@ -46,15 +46,15 @@ _REWRITTEN = {  # how texts are spelled, by the kind of values that they stand f
 class TextValues(NamedTuple):
     """Distinct values as text, null for a missing one, and which of them each row has.
 
-    After cutting long texts two of them may be the same.
+    Two long texts may be the same after cutting.
     """
 
     texts: pa.Array  # large_string
-    place: np.ndarray  # (n,), -1 where the value is missing
+    position: np.ndarray  # (n,) among the texts, -1 where the value is missing
 
     def counts(self) -> np.ndarray:
         """Rows with each of the texts."""
-        return np.bincount(self.place[self.place >= 0], minlength=len(self.texts))
+        return np.bincount(self.position[self.position >= 0], minlength=len(self.texts))
 
 
 def text_values(values: pa.Array) -> TextValues:
@@ -65,11 +65,11 @@ def text_values(values: pa.Array) -> TextValues:
     if not is_small:
         values = _encodable(plain(values)).dictionary_encode()
     texts = _texts(plain(values.dictionary))
-    place = pc.fill_null(values.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
+    position = pc.fill_null(values.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
     without = is_missing(texts)
     if without.any():
-        place = np.where((place >= 0) & without[place], -1, place)
-    return TextValues(texts, place)
+        position = np.where((position >= 0) & without[position], -1, position)
+    return TextValues(texts, position)
 
 
 def _encodable(values: pa.Array) -> pa.Array:
@@ -92,7 +92,7 @@ def _texts(distinct: pa.Array) -> pa.Array:
 
 
 def _number_texts(distinct: pa.Array) -> pa.Array:
-    """Whole numbers without a point, others with the fewest digits that say which they are."""
+    """Whole numbers without a point, others with the fewest digits that tell them apart."""
     if pa.types.is_integer(distinct.type):
         return distinct.cast(pa.large_string())
     found = numbers(distinct)
@@ -117,7 +117,7 @@ def _clock_texts(distinct: pa.Array, kind: str) -> pa.Array:
 
 
 def stands_for(texts: pa.Array) -> str:
-    """Kind of values that texts of a text table stand for, if all of them do: else text."""
+    """Kind of values that all texts of a text table stand for; "text" if they do not."""
     known = texts.drop_null()
     patterns = {"number": WHOLE_TEXT, "boolean": BOOLEAN_TEXT, "date": DATE_TEXT}
     for kind, pattern in patterns.items():
@@ -136,7 +136,7 @@ def rewritten(texts: pa.Array, kind: str, zone: str = "") -> pa.Array:
 
 
 def _on_clock(texts: pa.Array, zone: str) -> pa.Array:
-    """Times with an offset as times of a zone."""
+    """Times with an offset, as times of a zone."""
     has_offset = pc.fill_null(pc.match_substring_regex(texts, OFFSET_TEXT), False)
     try:
         instants = texts.filter(has_offset).cast(pa.timestamp("us", "UTC"))
@@ -146,7 +146,7 @@ def _on_clock(texts: pa.Array, zone: str) -> pa.Array:
 
 
 def buckets(texts: pa.Array, n_buckets: int) -> np.ndarray:
-    """Number of a bucket for each text, the same on every machine; 0 for null."""
+    """The bucket of each text, the same on every machine; 0 for null."""
     if n_buckets == 1:
         return np.zeros(len(texts), dtype=np.int64)
     encoded = pc.fill_null(texts.cast(pa.large_binary()), b"").to_pylist()

@@ -4,13 +4,13 @@ import re
 from collections.abc import Collection, Mapping
 from copy import copy
 from pathlib import Path
-from shlex import quote
 from typing import Any, final
 
 import pyarrow as pa
 from pyarrow import csv
 
 from devnet.core.read_ahead import read_ahead
+from devnet.core.sentence import Setting
 from devnet.tables.sources.byte_stream import open_bytes
 from devnet.tables.sources.csv_head import delimiter_of, line_of, not_utf8
 from devnet.tables.sources.csv_types import (
@@ -225,22 +225,25 @@ class CsvSource(Source):
             return str(error)
         return None
 
-    def _unfit(self, place: int, row: str | None, what: str) -> TableError:
-        column = self.schema.names[place]
+    def _unfit(self, index: int, row: str | None, what: str) -> TableError:
+        column = self.schema.names[index]
         if "invalid UTF8" in what:
             return not_utf8(self.name, f"in the column {column!r}, {self._line(row)}")
         kind, _, value = what.partition(": invalid value ")
-        place_of = f"{value[:80] or 'a value'} in {self._line(row)} of the column {column!r}"
+        where = f"{value[:80] or 'a value'} in {self._line(row)} of the column {column!r}"
         if self._is_learned:
             learned = in_words(self.schema.field(column).type)
             return TableError(
-                f"{self.name} holds {place_of}, where the model learned {learned}. Correct the "
+                f"{self.name} holds {where}, where the model learned {learned}. Correct the "
                 "value, or leave it empty if it is not known."
             )
         return TableError(
-            f"{self.name} holds {place_of}, which is read as {kind}. Correct the value, read the "
-            f"column as text with --categorical {quote(column)}, or leave it out with --ignore "
-            f"{quote(column)}."
+            f"{self.name} holds {where}, which is read as {kind}. Correct the value, read the "
+            "column as text with ",
+            Setting("categorical", [column]),
+            ", or leave it out with ",
+            Setting("ignore", [column]),
+            ".",
         )
 
     def _line(self, row: str | None) -> str:

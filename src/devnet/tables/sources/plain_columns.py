@@ -18,15 +18,20 @@ def plain_schema(schema: pa.Schema, name: str) -> pa.Schema:
 
 
 def check_names(names: list[str], table: str) -> None:
-    """Say a sentence where columns are missing, nameless or of the same name."""
+    """Refuse a table without columns, with nameless ones, or with two of one name."""
     if not names:
         raise TableError(f"{table} has no columns; give a table with at least one.")
-    nameless = [place for place, name in enumerate(names, 1) if not name.strip()]
+    nameless = [position for position, name in enumerate(names, 1) if not name.strip()]
     if nameless:
         raise TableError(
             f"column {nameless[0]} of {table} has no name; name it, or leave it out where the "
             "table is written (for pandas' index: to_csv(..., index=False))."
         )
+    refuse_duplicates(names, table)
+
+
+def refuse_duplicates(names: list[str], table: str) -> None:
+    """Refuse a table in which a name does not say which column is meant."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise TableError(

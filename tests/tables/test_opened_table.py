@@ -1,3 +1,5 @@
+"""A table opened for a model: checked once, scored batch by batch."""
+
 import threading
 import time
 
@@ -8,9 +10,11 @@ import pytest
 
 from devnet.core.read_ahead import map_ahead
 from devnet.datasets.payments import make_payments
-from devnet.tables import TableModel
+from devnet.significance import Budget
+from devnet.tables import TableModel, find_alerts, score_table
+from devnet.tables.encoder import TableEncoder
+from devnet.tables.opened_table import OpenedTable
 from devnet.tables.sources import source
-from devnet.tables.sources.memory import memory_source
 from devnet.tables.sources.opening import open_table
 
 TINY = {
@@ -31,16 +35,39 @@ def model(request, payments):
 
 
 def scores_of(model, table):
-    return np.concatenate([one.scores for one in model.scored_batches(table)])
+    return np.concatenate([one.scores for one in OpenedTable(model, table).scored_batches()])
 
 
 @pytest.mark.parametrize("batch_rows", [97, 1000, 4096])
 def test_scores_do_not_change_by_a_bit_with_the_size_of_batches(
     model, payments, batch_rows, monkeypatch
 ):
-    whole = scores_of(model, memory_source(payments))
+    whole = scores_of(model, payments)
     monkeypatch.setattr(source, "BATCH_ROWS", batch_rows)
-    assert np.array_equal(whole, scores_of(model, memory_source(payments)))
+    assert np.array_equal(whole, scores_of(model, payments))
+
+
+def test_columns_are_checked_once_however_many_batches_there_are(
+    model, payments, tmp_path, monkeypatch
+):
+    checked, check = [], TableEncoder.check
+
+    def counted(*arguments):
+        checked.append(arguments)
+        return check(*arguments)
+
+    monkeypatch.setattr(TableEncoder, "check", counted)
+    monkeypatch.setattr(source, "BATCH_ROWS", 500)
+    for run in (
+        lambda: score_table(model, payments, tmp_path / "scored.parquet", policy=Budget(3)),
+        lambda: find_alerts(model, payments, policy=Budget(3)),
+        lambda: model.score(payments),
+        lambda: model.explain(payments, [3, 5]),
+        lambda: model.encoder_.encode(payments),
+    ):
+        checked.clear()
+        run()
+        assert len(checked) == 1
 
 
 def test_texts_that_come_as_codes_score_to_the_bit_as_texts(model, payments, tmp_path):
@@ -52,7 +79,7 @@ def test_texts_that_come_as_codes_score_to_the_bit_as_texts(model, payments, tmp
     assert pa.types.is_dictionary(types["country"])
     assert not pa.types.is_dictionary(types["payment_id"])
     assert opened.schema.field("country").type == pa.string()
-    assert np.array_equal(scores_of(model, opened), scores_of(model, memory_source(payments)))
+    assert np.array_equal(scores_of(model, path), scores_of(model, payments))
 
 
 def test_several_files_come_as_codes_only_where_all_of_them_have_codes(payments, tmp_path):
