@@ -1,4 +1,4 @@
-"""Algorithm 1 written the plain way in PyTorch: the rival that fit is measured against."""
+"""Algorithm 1 written plainly in PyTorch: the rival that `fit` is measured against."""
 
 import numpy as np
 import torch
@@ -6,7 +6,7 @@ from torch import nn
 
 
 def fit(X: np.ndarray, y: np.ndarray, seed: int, n_steps: int = 50 * 20) -> nn.Module:
-    """Train with the paper's settings: per-step draws, nn.Sequential, autograd, torch's RMSprop."""
+    """Train with the paper's settings: nn.Sequential, autograd, torch's RMSprop, draws per step."""
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
     rows = torch.from_numpy(X)

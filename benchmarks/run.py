@@ -29,7 +29,7 @@ N_LABELLED = 30
 def median_seconds(
     effort: Effort, *calls: Callable[[], object], repeats: int = REPEATS
 ) -> list[float]:
-    """Median time of each call; they take turns, so that a slow moment of the machine hits all."""
+    """Median time of each call; calls take turns, so that a slow moment hits all of them."""
     seconds: list[list[float]] = [[] for _ in calls]
     for turn in range(effort.is_quick, effort.repeats(repeats) + 1):  # the first turn warms up
         for call, times in zip(calls, seconds, strict=True):
@@ -71,20 +71,20 @@ def fit_against_plain_port(effort: Effort) -> None:
 
 
 def fit_against_number_of_rows(effort: Effort) -> None:
-    print("\nFit at 50 columns, one pass of validation over the rows taken off")
+    print("\nFit at 50 columns, without one validation pass over the rows")
     print(f"  {'rows':>10} {'fit s':>7} {'validation s':>13} {'rest s':>7} {'ratio':>6}")
     first = None
     for n in sorted({*map(effort.rows, (10_000, 100_000, 1_000_000, 5_000_000))}):
         rows, y = make_rows(n, 50)
         one_step = DevNet(device="cpu", n_epochs=1, n_batches=1, batch_size=2, random_state=0)
-        whole, validation = median_seconds(
+        complete, validation = median_seconds(
             effort,
             lambda rows=rows, y=y: fit(rows, y),
             lambda rows=rows, y=y, m=one_step: m.fit(rows, y),
         )
-        rest = whole - validation
+        rest = complete - validation
         first = first or rest
-        print(f"  {n:>10,} {whole:>7.3f} {validation:>13.3f} {rest:>7.3f} {rest / first:>6.2f}")
+        print(f"  {n:>10,} {complete:>7.3f} {validation:>13.3f} {rest:>7.3f} {rest / first:>6.2f}")
 
 
 def scoring_against_bare_product(effort: Effort) -> None:

@@ -1,4 +1,4 @@
-"""Tables from file to file, against reading them with pyarrow alone: `make bench`.
+"""Tables from file to file, against merely reading them with pyarrow: `make bench`.
 
 `python benchmarks/tables.py` measures everything; a section's name measures that one only. `--rows`
 sets the rows of the longest tables of `scoring`, `memory_of_scoring` and `memory_of_fit`.
@@ -34,7 +34,7 @@ N_FITTED = 200_000
 def best(
     effort: Effort, *calls: Callable[[], object], repeats: int = REPEATS
 ) -> list[tuple[float, float]]:
-    """Least seconds by the clock and of the processor; calls take turns."""
+    """Shortest wall-clock and processor seconds; calls take turns."""
     times: list[list[tuple[float, float]]] = [[] for _ in calls]
     for _ in range(effort.repeats(repeats)):
         for call, found in zip(calls, times, strict=True):
@@ -82,7 +82,7 @@ def scoring(effort: Effort, folder: Path) -> None:
 
 
 def shares(effort: Effort, model: TableModel, table: Path, output: Path) -> str:
-    """Where the time of scoring goes, one step after the other on the first rows."""
+    """Where scoring spends its time: one step after the other, on the first rows."""
     source = open_table(table).with_codes(model.encoder_.read_columns())
     columns = [*model.encoder_.read_columns(), ID]
     batches = [batch for batch, _ in zip(source.batches(columns), range(8), strict=False)]
@@ -118,7 +118,7 @@ def shares(effort: Effort, model: TableModel, table: Path, output: Path) -> str:
 
 
 def in_own_process(program: str, *arguments: object) -> str:
-    """What a program prints, the end of which is its peak memory."""
+    """What a program prints, followed by its peak memory."""
     program = f"import sys\n{program}\nfrom devnet.experiments.memory import peak_memory\n"
     program += "print(f'{peak_memory() / 1e6:.0f} MB')"
     command = [sys.executable, "-c", program, *map(str, arguments)]

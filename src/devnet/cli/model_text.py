@@ -1,4 +1,4 @@
-"""What a model of tables is, in words for a terminal."""
+"""A model of tables in words, for a terminal."""
 
 import textwrap
 from typing import Any
@@ -7,9 +7,9 @@ from devnet.cli.spelling import worded
 from devnet.core.wording import interval_text, range_text
 
 WIDTH = 88
-INDENT = 15  # where facts begin
+INDENT = 15  # column where facts begin
 N_IMPORTANT = 5
-WIDE_INTERVAL = 0.5  # one that says nothing
+WIDE_INTERVAL = 0.5  # too wide to say anything
 
 
 def model_text(facts: dict[str, Any]) -> str:
@@ -48,7 +48,7 @@ def model_text(facts: dict[str, Any]) -> str:
 
 
 def columns_text(facts: dict[str, Any]) -> str:
-    """A line for each column that is used, the most important first."""
+    """A line for each column in use, the most important first."""
     columns = sorted(facts["columns"], key=lambda column: -column["importance"])
     width = min(30, max(len(column["name"]) for column in columns))
     lines = []

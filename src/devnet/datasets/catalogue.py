@@ -1,4 +1,4 @@
-"""The paper's nine data sets as data: what they are, and where copies of them come from."""
+"""The paper's nine data sets as data: what they are, and where to get copies."""
 
 from devnet.datasets import parsers
 from devnet.datasets.records import File, PublishedCopy, SetRecord, Size
@@ -7,7 +7,7 @@ AUTHORS = "https://raw.githubusercontent.com/GuansongPang/deviation-network/mast
 ADBENCH = "https://raw.githubusercontent.com/Minqi824/ADBench/main/adbench/datasets/Classical"
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
-CC_BY = "CC BY 4.0, as UCI states it"
+CC_BY = "CC BY 4.0, according to UCI"
 MATRIX_NPZ = "NumPy .npz with the arrays X and y"
 LABELLED_CSV = "CSV with a header, last column class"
 CSR_NPZ = "SciPy CSR matrix in an .npz, labels in an .npy"
@@ -71,7 +71,7 @@ DATASETS = {
         labelled_share_of_training=0.01,
         labelled_share_of_anomalies=6.10,
         address="https://www.kaggle.com/mlg-ulb/creditcardfraud",
-        licence="Open Database License, contents under DbCL 1.0, as Kaggle states it",
+        licence="Open Database License, contents under DbCL 1.0, according to Kaggle",
         citation="Dal Pozzolo, Caelen, Johnson, Bontempi, Calibrating Probability with "
         "Undersampling for Unbalanced Classification, IEEE SSCI, 2015",
         sources=(
@@ -155,14 +155,13 @@ DATASETS = {
             PublishedCopy(
                 files=tuple(File(f"url_svmlight/Day{day}.svm") for day in parsers.URL_DAYS),
                 parse=parsers.svmlight_days,
-                format="svmlight, one file a day, the first week",
+                format="svmlight, one file per day, the first week",
             ),
             PublishedCopy(
-                # The server of the set's own page has no https, and there is no checksum.
+                # The server of the set's own page lacks https, and no checksum is published.
                 files=(File("url_svmlight.tar.gz", f"{UCI}/url/url_svmlight.tar.gz"),),
                 parse=parsers.svmlight_days_archive,
-                format="svmlight, one file a day in a .tar.gz archive, of which the first week is "
-                "read",
+                format="svmlight, one file per day in a .tar.gz archive, the first week of it",
             ),
             PublishedCopy(
                 files=(File("url_X.npz"), File("url_y.npy")),
@@ -233,7 +232,7 @@ DATASETS = {
                     ),
                 ),
                 parse=parsers.news20_svmlight,
-                format="svmlight, compressed by bzip2",
+                format="svmlight, compressed with bzip2",
             ),
             PublishedCopy(
                 files=(File("news20_X.npz"), File("news20_y.npy")),

@@ -1,4 +1,4 @@
-"""What is known about a data set: the types of the catalogue."""
+"""The types of the catalogue: what is known about a data set."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +11,8 @@ class File(NamedTuple):
     """One file of a copy."""
 
     name: str  # in the folder of the data sets
-    address: str = ""  # where anyone can download it; empty: to be got by hand
-    sha256: str = ""  # empty where none is published
+    address: str = ""  # where anyone can download it; empty: only by hand
+    sha256: str = ""  # empty if none is published
 
 
 class Size(NamedTuple):
@@ -24,7 +24,7 @@ class Size(NamedTuple):
 
 
 class PublishedCopy(NamedTuple):
-    """One form in which a set may lie in a folder."""
+    """One form in which a set is published."""
 
     files: tuple[File, ...]
     parse: Callable[..., RawSet]  # takes the files' paths
@@ -46,7 +46,7 @@ class SetRecord(NamedTuple):
     address: str  # its page, from the paper's Table 3
     licence: str
     citation: str
-    sources: tuple[PublishedCopy, ...]  # the first one whose files are there is read
+    sources: tuple[PublishedCopy, ...]  # the first whose files exist is read
 
     def find(self, folders: list[Path]) -> tuple[PublishedCopy, list[Path]] | None:
         """The source to read, and its files."""

@@ -12,11 +12,11 @@ from devnet.experiments.table import Cell, ResultTable, plus_minus
 
 
 def comparison_table(cells: Cells, metric: str) -> ResultTable:
-    """A row a data set, a column a method; then averages and tests."""
+    """One row per data set, one column per method; then averages and tests."""
     (settings,) = cells.experiment.settings
     theirs = published(cells.experiment, metric)
     in_paper = [m for m in cells.methods if any(m in row for row in theirs.values())]
-    ours = {  # nan where there is no run
+    ours = {  # nan without runs
         dataset: {m: cells.mean(dataset, m, settings, metric) for m in cells.methods}
         for dataset in cells.datasets
     }
@@ -96,7 +96,7 @@ def _interval(cells: Cells, method: str, datasets: list[str], metric: str) -> st
 
 
 def _paired_p_value(cells: Cells, method: str, metric: str) -> str:
-    """Of the recommended method against another one, over all sets and runs that both have."""
+    """The recommended method against another one, over all sets and runs that both have."""
     (settings,) = cells.experiment.settings
     pairs = []
     for dataset in cells.datasets:
@@ -125,7 +125,7 @@ def _p_value_row(
 
 
 def _p_value(figures: dict[str, dict[str, float]], method: str, against: str | None = None) -> str:
-    """Over the data sets that both methods have, by default against the first method."""
+    """The p-value over the data sets that both have, by default against the first method."""
     against = against or next(iter(next(iter(figures.values()))))
     pairs = np.array([(row[against], row[method]) for row in figures.values()])
     first, other = pairs[~np.isnan(pairs).any(axis=1)].T
@@ -134,7 +134,7 @@ def _p_value(figures: dict[str, dict[str, float]], method: str, against: str | N
 
 
 def _is_best(value: float, values: Any) -> bool:
-    """Whether no other is better as shown; there must be another one."""
+    """Whether no other value is better as shown, given that there are others."""
     shown = [round(v, 3) for v in values if not np.isnan(v)]
     return len(shown) > 1 and round(value, 3) == max(shown)
 

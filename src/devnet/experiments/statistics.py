@@ -1,4 +1,4 @@
-"""What the tables and figures say about runs: means, intervals, tests, slopes."""
+"""Statistics of runs for tables and figures: means, intervals, tests, slopes."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -51,8 +51,8 @@ def average_interval(cells: Sequence[Summary]) -> tuple[float, float]:
 
 
 def wilcoxon(ours: ArrayLike, theirs: ArrayLike) -> float | None:
-    """Two-sided p-value of the signed-rank test of pairs; None where too few differ."""
-    differences = np.round(np.subtract(ours, theirs), 9)  # so that ties are seen
+    """Two-sided p-value of the signed-rank test of pairs; None if too few differ."""
+    differences = np.round(np.subtract(ours, theirs), 9)  # so that ties count as ties
     if np.count_nonzero(differences) < 3:
         return None
     return float(stats.wilcoxon(differences).pvalue)

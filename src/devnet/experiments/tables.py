@@ -1,4 +1,4 @@
-"""Results as tables: plain data, whatever shows them."""
+"""Results as tables: plain data for whatever shows them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from devnet.experiments.table import Cell, ResultTable, plus_minus
 
 
 def tables(experiment: Experiment, records: Sequence[RunRecord]) -> list[ResultTable]:
-    """The tables of an experiment, of whatever runs are there."""
+    """The tables of an experiment, from whatever runs exist."""
     cells = Cells(experiment, records)
     if not cells.records:
         return []
@@ -32,7 +32,7 @@ def _ranking_tables(cells: Cells) -> list[ResultTable]:
 
 
 def _sweep_table(cells: Cells, metric: str) -> ResultTable:
-    """One column for each setting."""
+    """One column per setting."""
     varied = cells.experiment.varied
     settings = cells.experiment.settings
     header = ["Data"] + [", ".join(f"{s[name]}" for name in varied) for s in settings]
@@ -96,14 +96,14 @@ def _calibration_tables(cells: Cells) -> list[ResultTable]:
 def _expectation_tables(cells: Cells) -> list[ResultTable]:
     (settings,) = cells.experiment.settings
     titles = {
-        "AUC-PR as the training rows let expect, and of the test rows": {
+        "AUC-PR expected from the training rows, and observed on the test rows": {
             "expected": "expected AUC-PR",
             "low": "low",
             "high": "high",
             "test rows": "AUC-PR",
             "runs within": "within",
         },
-        "Share of hidden anomalies, which is " + f"{settings['contamination']:.0%}": {
+        "Estimated share of hidden anomalies; the truth is " + f"{settings['contamination']:.0%}": {
             "estimate": "hidden share",
             "low": "hidden share, low",
             "high": "hidden share, high",
@@ -140,7 +140,7 @@ def _unknown_tables(cells: Cells) -> list[ResultTable]:
                 name = Cell(_row_name(cells, dataset, method))
                 rows.append([name, *(Cell(plus_minus(s)) for s in summaries)])
         title = f"{metric} of one kind, labelled or not, and of the other kinds"
-        note = "Behind ± stands the spread over kinds and runs: kinds differ in difficulty."
+        note = "± is the spread over kinds and runs: kinds differ in difficulty."
         made.append(ResultTable(title, header, rows, [note]))
     return made
 

@@ -1,4 +1,4 @@
-"""Methods compared on a caller's table as one self-contained page."""
+"""A comparison of methods on a caller's table as one self-contained page."""
 
 from typing import NamedTuple
 
@@ -22,13 +22,13 @@ from devnet.report.page import render, short
 from devnet.report.ranking_chart import precision_recall_chart
 from devnet.report.ranking_curves import Area, Curve
 
-MOST_CURVES = 5  # more cannot be told apart
+MOST_CURVES = 5  # more are hard to tell apart
 ALWAYS_DRAWN = ("DevNet", RECOMMENDED)
 LINE_WIDTH, LINE_HEIGHT, LINE_MARGIN = 160, 16, 6  # of the picture of an interval
 
 
 class MethodRow(NamedTuple):
-    """A method as the table shows it."""
+    """A method as shown in the table."""
 
     name: str
     is_taken: bool
@@ -36,18 +36,18 @@ class MethodRow(NamedTuple):
     auc_pr_range: str
     picture: str  # SVG
     auc_roc: str
-    lead: str  # a dash for the method that leads are measured against
+    lead: str  # a dash for the method to beat
     lead_range: str
     seconds: str
 
 
 def make_comparison_page(found: Comparison) -> str:
-    """The page's HTML: one file without scripts that needs no network.
+    """The page's HTML: one file, without scripts or network access.
 
     Parameters
     ----------
     found : Comparison
-        What `devnet.experiments.comparison.compare_methods` gives.
+        As returned by `devnet.experiments.comparison.compare_methods`.
     """
     drawn = _drawn(found)
     end = share_end([found.chance, *(v for one in found.methods for v in one.auc_pr)])
@@ -68,7 +68,7 @@ def make_comparison_page(found: Comparison) -> str:
 
 
 def _drawn(found: Comparison) -> list[Evaluated]:
-    """The methods whose curves are drawn: the best, and those that one looks for."""
+    """The methods to draw curves of: the best, and those that a reader will look for."""
     wanted = {*ALWAYS_DRAWN, found.recommended}
     by_need = sorted(found.methods, key=lambda one: one.method not in wanted)  # stable
     kept = {one.method for one in by_need[:MOST_CURVES]}
@@ -107,7 +107,7 @@ def _signed(text: str) -> str:
 
 
 def _interval_picture(value: Interval, chance: float, axis: Axis) -> str:
-    """A dot at the mean, a line over the interval, and where chance is."""
+    """A dot at the mean, a line over the interval, a dashed line at chance."""
     middle = LINE_HEIGHT / 2
     parts = [line_up("chance", axis.position(chance), 0, LINE_HEIGHT)]
     if np.isfinite(value.low):

@@ -1,4 +1,4 @@
-"""Scores of unlabelled rows, upwards, against those of labelled anomalies, downwards."""
+"""Scores of unlabelled rows (upwards) and of labelled anomalies (downwards)."""
 
 import numpy as np
 
@@ -23,21 +23,21 @@ from devnet.report.axes import (
 
 N_BINS = 44
 MIDDLE = 128  # where the halves meet
-HEADROOM = 14  # for the threshold's words
+HEADROOM = 14  # for the label of the threshold
 
 
 def score_chart(unlabelled: np.ndarray, labelled: np.ndarray, threshold: float) -> str:
-    """A mirrored histogram: unlabelled rows on a logarithmic scale, labelled ones on a plain one.
+    """A mirrored histogram: unlabelled rows on a log scale, labelled ones on a linear scale.
 
-    The few highest and lowest scores are drawn at the edge, so that one row does not flatten all
-    others.
+    The few highest and lowest scores are drawn at the edges, so that one outlier does not flatten
+    the rest.
 
     Parameters
     ----------
     unlabelled, labelled : arrays
-        At least one score altogether.
+        Together at least one score.
     threshold : float
-        Where alerts begin; not drawn unless finite.
+        Alerts score higher; drawn only if finite.
     """
     low, high = _limits(unlabelled, labelled, threshold)
     x = linear_axis([low, high], LEFT, WIDTH - RIGHT, nice_ticks(low, high))
@@ -59,7 +59,7 @@ def _limits(unlabelled: np.ndarray, labelled: np.ndarray, threshold: float) -> t
 
 
 def _upper(scores: np.ndarray, edges: np.ndarray, x: Axis) -> list[str]:
-    """Bars whose height is the number of digits, so that single rows show beside thousands."""
+    """Bars on a log scale, so that single rows show next to thousands."""
     counts = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0]
     most = max(1.0, float(np.ceil(np.log10(max(counts.max(), 1)) + 0.05)))
     top = TOP + HEADROOM

@@ -1,4 +1,4 @@
-"""What a page says about a fit: a model of tables and the table that it learned from."""
+"""Facts for the page about a fit: from a model and the table it learned from."""
 
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
 
 N_ALERTS = 20
-ANY_HIGH_ROW = FalseAlarmRate(0.5)  # the highest are among these, however many alerts there are
+ANY_HIGH_ROW = FalseAlarmRate(0.5)  # includes the highest rows, however few alerts there are
 
 
 def fit_facts(
@@ -26,8 +26,8 @@ def fit_facts(
 ) -> FitFacts:
     """Facts for `make_fit_page`.
 
-    The table is scored for its highest unlabelled rows, and once more where the threshold depends
-    on all of its rows. `spell` says how notes spell the settings that they name.
+    The table is scored for its highest unlabelled rows, and once more if the threshold depends on
+    all rows. `spell` spells the settings that notes name.
     """
 
     def in_words(said: str | Sentence) -> str:
@@ -66,7 +66,7 @@ def fit_facts(
 
 def _nominal(model: TableModel, scores: np.ndarray) -> np.ndarray:
     p_value = model.detector_.nominal_p_value(scores)
-    assert p_value is not None  # asked for only where there are such
+    assert p_value is not None  # passed on only if the detector has them
     return p_value
 
 

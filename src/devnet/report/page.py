@@ -1,4 +1,4 @@
-"""Templates as pages: what all of them share."""
+"""From templates to pages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ def render(template: str, facts: dict[str, Any], functions: dict[str, Callable[.
     template : str
         A file in `templates`.
     facts, functions : dict
-        What the template knows by name: the page's facts, and functions to show them with.
+        Names for the template: the page's facts, and functions to show them with.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 

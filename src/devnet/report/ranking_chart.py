@@ -25,24 +25,24 @@ from devnet.report.axes import (
 from devnet.report.ranking_curves import Area, Curve
 
 TICKS = (0, 0.25, 0.5, 0.75, 1)
-WHOLE_BAND = 0.9  # share of a band that is never cut off
+UNCUT_BAND = 0.9  # share of a band that is never cut off
 
 
 def precision_recall_chart(curves: Sequence[Curve]) -> str:
-    """Precision against recall; the n-th method has the n-th colour of the style sheet.
+    """Precision against recall; the nth method has the nth colour of the style sheet.
 
-    Precision ends where the curves do, as it is low everywhere where anomalies are rare. Bands are
-    widest at the first few anomalies, and there may be cut off.
+    The precision axis ends where the curves do, as precision is low if anomalies are rare. Bands
+    are widest at the first few anomalies, and may be cut off there.
     """
-    labels = ("labelled anomalies found", "share of labelled in alerts")
-    bands = [np.quantile(curve.high, WHOLE_BAND) for curve in curves]
+    labels = ("recall: labelled anomalies found", "precision: labelled in alerts")
+    bands = [np.quantile(curve.high, UNCUT_BAND) for curve in curves]
     end = share_end([*bands, *(curve.y.max() for curve in curves)])
     ticks = TICKS if end == 1 else nice_ticks(0, end)
     return _chart("Precision and recall", curves, labels, ticks, is_roc=False)
 
 
 def roc_chart(curves: Sequence[Curve]) -> str:
-    """Recall against false alarms; the diagonal is a ranking by chance."""
+    """Recall against false alarms; the diagonal is chance."""
     labels = ("unlabelled rows in alerts", "labelled anomalies found")
     return _chart("Receiver operating characteristic", curves, labels, TICKS, is_roc=True)
 
