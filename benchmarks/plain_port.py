@@ -1,12 +1,12 @@
-"""Algorithm 1 written the plain way in PyTorch: the rival that fit is measured against."""
+"""Algorithm 1 written plainly in PyTorch: the rival that `fit` is measured against."""
 
 import numpy as np
 import torch
 from torch import nn
 
 
-def fit(X: np.ndarray, y: np.ndarray, seed: int) -> nn.Module:
-    """Train with the paper's settings: per-step draws, nn.Sequential, autograd, torch's RMSprop."""
+def fit(X: np.ndarray, y: np.ndarray, seed: int, n_steps: int = 50 * 20) -> nn.Module:
+    """Train with the paper's settings: nn.Sequential, autograd, torch's RMSprop, draws per step."""
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
     rows = torch.from_numpy(X)
@@ -17,7 +17,7 @@ def fit(X: np.ndarray, y: np.ndarray, seed: int) -> nn.Module:
         nn.init.xavier_uniform_(layer.weight)
         nn.init.zeros_(layer.bias)
     optimizer = torch.optim.RMSprop(network.parameters(), lr=0.001, alpha=0.9, eps=1e-7)
-    for _ in range(50 * 20):
+    for _ in range(n_steps):
         drawn = np.concatenate([generator.choice(labelled, 256), generator.choice(unlabelled, 256)])
         reference = torch.randn(5000)
         scores = network(rows[drawn]).squeeze(1)

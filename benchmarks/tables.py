@@ -1,21 +1,22 @@
-"""Tables from file to file, against reading them with pyarrow alone: `make bench`.
+"""Tables from file to file, against merely reading them with pyarrow: `make bench`.
 
-`python benchmarks/tables.py` measures everything; a section's name measures that one only, and
-`--rows` says how many rows the longest tables of `memory_of_scoring` and `memory_of_fit` have.
+`python benchmarks/tables.py` measures everything; a section's name measures that one only. `--rows`
+sets the rows of the longest tables of `scoring`, `memory_of_scoring` and `memory_of_fit`.
 """
 
-import argparse
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import sections
+from sections import Effort, Section
 
 from devnet.datasets.payments import make_payments, payment_batches
 from devnet.significance.policies import Alarm, Threshold
@@ -27,12 +28,15 @@ from devnet.tables.sources.opening import open_table
 REPEATS = 3
 METHODS = ("DevNet", "deviation ensemble")
 ID = "payment_id"
+N_FITTED = 200_000
 
 
-def best(*calls: Callable[[], object], repeats: int = REPEATS) -> list[tuple[float, float]]:
-    """Least seconds by the clock and of the processor; calls take turns."""
+def best(
+    effort: Effort, *calls: Callable[[], object], repeats: int = REPEATS
+) -> list[tuple[float, float]]:
+    """Shortest wall-clock and processor seconds; calls take turns."""
     times: list[list[tuple[float, float]]] = [[] for _ in calls]
-    for _ in range(repeats):
+    for _ in range(effort.repeats(repeats)):
         for call, found in zip(calls, times, strict=True):
             clock, processor = time.perf_counter(), time.process_time()
             call()
@@ -42,43 +46,43 @@ def best(*calls: Callable[[], object], repeats: int = REPEATS) -> list[tuple[flo
 
 def write_payments(path: Path, n_rows: int) -> None:
     writer = None
-    for batch in payment_batches(n_rows):
+    for batch in payment_batches(n_rows, batch_rows=min(n_rows, 1_000_000)):
         writer = writer or pq.ParquetWriter(path, batch.schema)
         writer.write_table(batch)
     writer.close()
 
 
-def fitted(method: str) -> TableModel:
-    payments = make_payments().table
+def fitted(effort: Effort, method: str) -> TableModel:
+    payments = make_payments(effort.rows(N_FITTED)).table
     return TableModel(method, id_column=ID, random_state=0).fit(payments, "fraud")
 
 
-def scoring(folder: Path, n_rows: int | None) -> None:
-    n_rows = n_rows or 2_000_000
+def scoring(effort: Effort, folder: Path) -> None:
+    n_rows = effort.longest(2_000_000)
     table, output = folder / "payments.parquet", folder / "scored.parquet"
     write_payments(table, n_rows)
     print(f"\nScoring {n_rows:,} payments, Parquet to Parquet, against pyarrow.parquet.read_table")
     print("of the same columns: seconds by the clock (of the processor), and ratios of both")
     for method in METHODS:
-        model = fitted(method)
+        model = fitted(effort, method)
         read = [*model.encoder_.read_columns(), ID]
         for name, only_id, columns in (
             ("with the id", True, read),
             ("with all columns", False, None),
         ):
             call = partial(score_table, model, table, output, only_id=only_id)
-            ours, theirs = best(call, partial(pq.read_table, table, columns=columns))
+            ours, theirs = best(effort, call, partial(pq.read_table, table, columns=columns))
             print(
                 f"  {method:<18} {name:<16} {ours[0]:6.2f} ({ours[1]:.2f}) s, reading "
                 f"{theirs[0]:.2f} ({theirs[1]:.2f}) s: {ours[0] / theirs[0]:.1f} x "
                 f"({ours[1] / theirs[1]:.1f} x)",
                 flush=True,
             )
-        print(f"    of the processor's time: {shares(model, table, output)}", flush=True)
+        print(f"    of the processor's time: {shares(effort, model, table, output)}", flush=True)
 
 
-def shares(model: TableModel, table: Path, output: Path) -> str:
-    """Where the time of scoring goes, one step after the other on the first rows."""
+def shares(effort: Effort, model: TableModel, table: Path, output: Path) -> str:
+    """Where scoring spends its time: one step after the other, on the first rows."""
     source = open_table(table).with_codes(model.encoder_.read_columns())
     columns = [*model.encoder_.read_columns(), ID]
     batches = [batch for batch, _ in zip(source.batches(columns), range(8), strict=False)]
@@ -107,23 +111,23 @@ def shares(model: TableModel, table: Path, output: Path) -> str:
         "p-values": each(lambda score: scored_columns(model, score, alarm), scores),
         "write": write,
     }
-    seconds = dict(zip(steps, (t for _, t in best(*steps.values())), strict=True))
+    seconds = dict(zip(steps, (t for _, t in best(effort, *steps.values())), strict=True))
     total = sum(seconds.values())
     each_row = ", ".join(f"{name} {100 * s / total:.0f}%" for name, s in seconds.items())
     return f"{each_row}; {1e6 * total / n_read:.2f} us a row"
 
 
 def in_own_process(program: str, *arguments: object) -> str:
-    """What a program prints, the end of which is its peak memory."""
+    """What a program prints, followed by its peak memory."""
     program = f"import sys\n{program}\nfrom devnet.experiments.memory import peak_memory\n"
     program += "print(f'{peak_memory() / 1e6:.0f} MB')"
     command = [sys.executable, "-c", program, *map(str, arguments)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def memory_of_scoring(folder: Path, n_rows: int | None) -> None:
+def memory_of_scoring(effort: Effort, folder: Path) -> None:
     model = folder / "model"
-    fitted("DevNet").save(model)
+    fitted(effort, "DevNet").save(model)
     print("\nPeak memory of scoring with DevNet, a process each")
     program = (
         "import time; from devnet import load; from devnet.tables import score_table\n"
@@ -131,7 +135,7 @@ def memory_of_scoring(folder: Path, n_rows: int | None) -> None:
         "score_table(load(sys.argv[1]), sys.argv[2], sys.argv[3])\n"
         "print(f'{time.perf_counter() - start:.1f} s,', end=' ')"
     )
-    for n in (1_000_000, n_rows or 50_000_000):
+    for n in sorted({effort.rows(1_000_000), effort.longest(50_000_000)}):
         table, output = folder / "payments.parquet", folder / "scored.parquet"
         write_payments(table, n)
         print(f"  {n:>11,} rows: {in_own_process(program, model, table, output)}", flush=True)
@@ -139,7 +143,7 @@ def memory_of_scoring(folder: Path, n_rows: int | None) -> None:
         table.unlink()
 
 
-def memory_of_fit(folder: Path, n_rows: int | None) -> None:
+def memory_of_fit(effort: Effort, folder: Path) -> None:
     print("\nPeak memory of a fit, a process each")
     program = (
         "import time; from devnet.tables import TableModel\n"
@@ -147,16 +151,17 @@ def memory_of_fit(folder: Path, n_rows: int | None) -> None:
         "TableModel(random_state=0).fit(sys.argv[1], 'fraud')\n"
         "print(f'{time.perf_counter() - start:.1f} s,', end=' ')"
     )
-    for n in (1_000_000, n_rows or 20_000_000):
+    for n in sorted({effort.rows(1_000_000), effort.longest(20_000_000)}):
         table = folder / "payments.parquet"
         write_payments(table, n)
         print(f"  {n:>11,} rows: {in_own_process(program, table)}", flush=True)
         table.unlink()
 
 
-def commands(folder: Path, n_rows: int | None) -> None:
+def commands(effort: Effort, folder: Path) -> None:
     table = folder / "payments.parquet"
-    pq.write_table(make_payments().table, table)
+    n_rows = effort.rows(N_FITTED)
+    pq.write_table(make_payments(n_rows).table, table)
     devnet = [sys.executable, "-m", "devnet.cli"]
     fit = [*devnet, "fit", table, "--label", "fraud", "--output", folder / "model"]
 
@@ -165,38 +170,40 @@ def commands(folder: Path, n_rows: int | None) -> None:
             [str(part) for part in command], check=True, capture_output=True
         )
 
-    (seconds,) = best(run(fit))
-    helped, nothing = best(run([*devnet, "--help"]), run([sys.executable, "-c", "pass"]), repeats=5)
+    (seconds,) = best(effort, run(fit))
+    start_up = run([*devnet, "--help"]), run([sys.executable, "-c", "pass"])
+    helped, nothing = best(effort, *start_up, repeats=5)
     print("\nCommands, with start-up")
-    print(f"  devnet fit, 200,000 payments: {seconds[0]:.1f} s")
+    print(f"  devnet fit, {n_rows:,} payments: {seconds[0]:.1f} s")
     print(f"  devnet --help {helped[0]:.2f} s, python -c pass {nothing[0]:.2f} s")
 
 
-def explanations(folder: Path, n_rows: int | None) -> None:
-    print("\nContributions of 1,000 rows x 60 columns")
+def explanations(effort: Effort) -> None:
+    n_explained = 20 if effort.is_quick else 1000
+    print(f"\nContributions of {n_explained:,} rows x 60 columns")
     generator = np.random.default_rng(0)
-    rows = generator.normal(size=(20_000, 60)).astype(np.float32)
+    rows = generator.normal(size=(effort.rows(20_000), 60)).astype(np.float32)
     is_anomaly = np.arange(len(rows)) < 30
     rows[is_anomaly] += 1
     columns = {f"column {i}": rows[:, i] for i in range(60)}
     table = pa.table({**columns, "label": is_anomaly.astype(int)})
     for method in METHODS:
         model = TableModel(method, random_state=0).fit(table, "label")
-        some = table.slice(0, 1000)
-        ((seconds, _),) = best(lambda model=model, some=some: model.explain(some, range(1000)))
+        explain = partial(model.explain, table.slice(0, n_explained), range(n_explained))
+        ((seconds, _),) = best(effort, explain)
         error = max(
             abs(sum(one.contributions.values()) - (one.score - one.baseline_score))
-            for one in model.explain(some, range(1000))
+            for one in explain()
         )
         print(f"  {method:<18} {seconds:.2f} s, largest error of a sum {error:.1e}")
 
 
-def encoding(folder: Path, n_rows: int | None) -> None:
-    model = fitted("DevNet")
-    batches = make_payments().table.to_batches(65_536)
+def encoding(effort: Effort) -> None:
+    model = fitted(effort, "DevNet")
+    batches = make_payments(effort.rows(N_FITTED)).table.to_batches(65_536)
     n = sum(map(len, batches))
     ((seconds, processor),) = best(
-        lambda: [model.encoder_.encode_checked(batch) for batch in batches]
+        effort, lambda: [model.encoder_.encode_checked(batch) for batch in batches]
     )
     print(
         f"\nEncoding payments to {model.encoder_.n_columns} columns: {n / seconds:,.0f} rows/s by "
@@ -204,22 +211,25 @@ def encoding(folder: Path, n_rows: int | None) -> None:
     )
 
 
-SECTIONS = (scoring, encoding, commands, explanations, memory_of_scoring, memory_of_fit)
+def in_a_folder(section: Callable[[Effort, Path], None]) -> Section:
+    """Give a section a folder for as long as it runs."""
+
+    @wraps(section)
+    def run(effort: Effort) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            section(effort, Path(folder))
+
+    return run
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("section", nargs="?", choices=[one.__name__ for one in SECTIONS])
-    parser.add_argument("--rows", type=int)
-    chosen = parser.parse_args()
-    if chosen.section is None:  # a process each, so that none inherits memory of another
-        for section in SECTIONS:
-            subprocess.run([sys.executable, __file__, section.__name__], check=True)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        by_name = {section.__name__: section for section in SECTIONS}
-        by_name[chosen.section](Path(folder), chosen.rows)
-
+SECTIONS = (
+    in_a_folder(scoring),
+    encoding,
+    in_a_folder(commands),
+    explanations,
+    in_a_folder(memory_of_scoring),
+    in_a_folder(memory_of_fit),
+)
 
 if __name__ == "__main__":
-    main()
+    sections.run(__file__, SECTIONS, __doc__)

@@ -101,7 +101,7 @@ def test_get_fetches_once_and_says_where_and_under_which_licence(devnet, served,
     assert result.exit_code == 0
     path = tmp_path / "cache" / "devnet" / FILE
     assert path.read_bytes() == THYROID
-    assert f"thyroid is here:\n  {path}\n    its SHA-256 checksum is the published" in result.stdout
+    assert f"thyroid is here:\n  {path}\n    SHA-256 matches the published" in result.stdout
     assert "Licence: CC BY 4.0" in result.stdout
     assert "devnet.datasets.load('thyroid')" in result.stdout
     assert result.stderr == f"Fetching {FILE}, 0.0 MB\n"

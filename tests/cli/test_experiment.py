@@ -149,7 +149,7 @@ def test_results_made_again_are_compared(devnet, folder):
     (again / "quick.jsonl").write_text(path.read_text())
     done = devnet("verify", "--against", str(again))
     assert done.exit_code == 0
-    assert "2 of 2 runs are equal to the last bit, 0 are missing" in done.stdout
+    assert "2 of 2 runs are equal bit for bit, 0 are missing" in done.stdout
     (again / "quick.jsonl").write_text(path.read_text().replace('"AUC-ROC": 0.9', '"AUC-ROC": 0.1'))
     done = devnet("verify", "--against", str(again))
     assert done.exit_code == 1

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from devnet.experiments.published import TABLE_1, TABLE_2
-from devnet.experiments.statistics import log_slope, summarise, wilcoxon
+from devnet.experiments.statistics import average_interval, log_slope, summarise, wilcoxon
 
 P_VALUES = [  # as published: table, first method, place of the figure, method, p-value
     *((TABLE_1, "DevNet", 0, m, p) for m, p in [("REPEN", 0.004), ("DSVDD", 0.023)]),
@@ -32,6 +32,31 @@ def test_the_interval_is_student_s():
     test = stats.ttest_1samp(values, 0).confidence_interval()
     assert summarise(values).interval == pytest.approx((test.low, test.high))
     assert np.isnan(summarise([0.5]).interval).all()
+
+
+def test_an_average_has_the_interval_of_all_its_runs():
+    # Variances of the means: 0.02 / 2 = 0.01 and 0.04 / 4 = 0.01, so that of the average is 0.005.
+    # Degrees of freedom: 0.02**2 / (0.01**2 / 1 + 0.01**2 / 3) = 3, where t is 3.1824.
+    cells = [summarise([0.2, 0.4]), summarise(0.5 + np.sqrt(0.03) * np.array([-1, 1, -1, 1]))]
+    low, high = average_interval(cells)
+    assert low == pytest.approx(0.4 - 3.18245 * np.sqrt(0.005), abs=1e-5)
+    assert high == pytest.approx(0.4 + 3.18245 * np.sqrt(0.005), abs=1e-5)
+
+
+def test_the_interval_of_an_average_of_two_is_welch_s():
+    generator = np.random.default_rng(0)
+    one, other = generator.normal(0.3, 0.1, 10), generator.normal(0.7, 0.02, 3)
+    # The average of two means is half of their difference, if one of them has its sign turned.
+    welch = stats.ttest_ind(one, -other, equal_var=False).confidence_interval()
+    interval = average_interval([summarise(one), summarise(other)])
+    assert interval == pytest.approx((welch.low / 2, welch.high / 2))
+
+
+def test_the_interval_of_an_average_of_one_is_its_own():
+    values = [0.1, 0.4, 0.3, 0.2]
+    assert average_interval([summarise(values)]) == pytest.approx(summarise(values).interval)
+    assert average_interval([summarise([0.3, 0.3]), summarise([0.5, 0.5])]) == (0.4, 0.4)
+    assert np.isnan(average_interval([summarise(values), summarise([0.5])])).all()
 
 
 def test_the_slope_on_log_axes_is_the_exponent():

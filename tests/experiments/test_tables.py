@@ -1,6 +1,7 @@
 """Tables show the runs' means, the paper's figures, the best and the tests."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ from support.experiments import experiment, runs
 
 from devnet.datasets.catalogue import DATASETS
 from devnet.detectors.methods import RECOMMENDED
-from devnet.experiments.cells import Cells, differing_cells
+from devnet.experiments.cells import Cells, differing_cells, differing_data
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.published import TABLE_1, TABLE_2
+from devnet.experiments.results import read_results
 from devnet.experiments.statistics import summarise
 from devnet.experiments.tables import tables
 
@@ -66,6 +68,15 @@ def test_averages_have_an_interval_over_runs():
     assert shown["95% interval"][0] == f"{low:.3f} to {high:.3f}"
 
 
+def test_averages_lie_in_their_intervals_whatever_runs_are_missing():
+    records = [*runs("thyroid", "Def", [0.2, 0.4]), *runs("fraud", "Def", np.linspace(0, 1, 10))]
+    methods = {"Def": {"method": "DevNet"}}
+    shown = texts(tables(experiment(methods=methods, runs=10), records)[1])
+    low, high = map(float, shown["95% interval"][0].split(" to "))
+    assert shown["Average"][0] == "0.400"
+    assert (low + high) / 2 == pytest.approx(0.4, abs=0.001)
+
+
 def test_the_recommended_method_is_tested_over_sets_and_runs():
     methods = {name: {"method": "DevNet"} for name in ("DevNet", RECOMMENDED)}
     values = np.linspace(0.2, 0.4, 10)
@@ -108,15 +119,42 @@ def test_without_finished_runs_there_is_no_table():
 
 
 def test_a_substitute_s_published_figure_is_in_brackets_and_not_averaged():
-    note = next(s.note for s in DATASETS["URL"].sources if s.is_substitute)
+    (copy,) = (source for source in DATASETS["URL"].sources if source.is_substitute)
+    description = DATASETS["URL"].describe("URL", copy, copy.size)
     records = [
         *runs("thyroid", "Def", [0.2, 0.4]),
-        *runs("URL", "Def", [0.9, 0.9], description=f"URL: 1 row; {note}."),
+        *runs("URL", "Def", [0.9, 0.9], description=description),
     ]
     table = tables(experiment(), records)[1]
     assert texts(table)["URL"] == ["0.900 ± 0.000", "(0.681)"]
     assert texts(table)["Average"] == ["0.300", "0.274"]
-    assert f"URL: 1 row; {note}." in table.notes
+    assert description in table.notes
+
+
+def test_only_data_that_are_exactly_the_paper_s_need_no_note():
+    thyroid, census = DATASETS["thyroid"], DATASETS["census"]
+    (exact,), (encoded,) = thyroid.sources, census.sources
+    exact_text = thyroid.describe("thyroid", exact, exact.size)
+    small_text = thyroid.describe("thyroid", exact, exact.size._replace(n_rows=600))
+    encoded_text = census.describe("census", encoded, encoded.size)
+    assert exact_text.endswith("as in the paper.")
+    records = [
+        one
+        for name, text in (
+            ("thyroid", exact_text),
+            ("thyroid", small_text),
+            ("census", encoded_text),
+        )
+        for one in runs(name, "Def", [0.1], description=text)
+    ]
+    records += runs("synthetic", "Def", [0.1], description="synthetic: made for each run.")
+    assert differing_data(records) == [small_text, encoded_text]
+
+
+def test_every_committed_run_was_on_a_known_copy():
+    for path in (Path(__file__).parents[2] / "experiments" / "results").glob("*.jsonl"):
+        for name, text in {(one.dataset, one.description) for one in read_results(path)}:
+            assert name == "synthetic" or DATASETS[name].described(name, text), text
 
 
 @pytest.mark.parametrize(("shift", "differs"), [(0.039, False), (0.041, True)])

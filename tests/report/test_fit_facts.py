@@ -10,9 +10,9 @@ import pyarrow.csv
 import pytest
 from support.pages import check
 
+from devnet.core.wording import contribution_text, score_text
 from devnet.report.fit_facts import N_ALERTS, fit_facts
 from devnet.report.fit_page import make_fit_page
-from devnet.report.number_text import score_text, with_sign
 from devnet.significance.policies import (
     Budget,
     Confidence,
@@ -135,7 +135,7 @@ def test_numbers_are_those_of_the_model(fit):
     reason = highest.reasons[0]
     words_of_reason = escape(reason.text.rpartition(": ")[0]).replace("&#x27;", "&#39;")
     assert f"{highest.row} score {score_text(highest.score)} as high: 1 in" in words
-    assert f"{words_of_reason} {with_sign(reason.contribution)}" in words
+    assert f"{words_of_reason} {contribution_text(reason.contribution)}" in words
     assert "rows 1,500 labelled, fraud = 1 25 columns used 3 of 4" in words
 
 

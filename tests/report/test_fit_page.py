@@ -151,9 +151,9 @@ def test_without_a_threshold_nothing_is_said_of_one(threshold):
 
 
 def test_bars_and_numbers_are_of_the_contribution_and_not_of_the_words():
-    reasons = [Reason("a", 120.0, "a is 3: +1.2e+02"), Reason("b", -30.0, "b at 12:30: 5: -30")]
+    reasons = [Reason("a", 120.0, "a is 3: +120.0"), Reason("b", -30.0, "b at 12:30: 5: -30.0")]
     page = make_fit_page(make_facts(alerts=[Alert("1", 9.0, 0.1, reasons, None)]))
-    assert "a is 3 +120 b at 12:30: 5 −30 " in check(page)
+    assert "a is 3 +120.0 b at 12:30: 5 −30.0 " in check(page)
     widths = re.findall(r'class="bar( down)?"><i style="width:(\d+)%"', page)
     assert widths == [("", "100"), (" down", "25")]
 

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from devnet.core.wording import number_text, share_text
+from devnet.core.wording import (
+    contribution_text,
+    if_known,
+    number_text,
+    one_in_text,
+    score_text,
+    share_text,
+)
 from devnet.report.axes import nice_ticks, share_end
 from devnet.report.calibration_chart import LEVELS, calibration_chart, curve_to_draw
-from devnet.report.number_text import (
-    in_digits,
-    in_percent,
-    one_in,
-    score_text,
-    short,
-    with_sign,
-)
+from devnet.report.page import short
 from devnet.report.ranking_chart import precision_recall_chart, roc_chart
 from devnet.report.ranking_curves import Area, Curve, ranking_curves
 from devnet.significance import Calibration, CalibrationCurve, calibration_curve
@@ -123,7 +123,7 @@ def test_the_calibration_picture_is_of_the_public_curve():
     places = [[*map(float, p.split(","))] for p in svg.find("polygon").get("points").split()]
     assert len(places) == 2 * (curve.high > 0).sum()
     titles = [circle.find("title").text for circle in svg.findall("circle")]
-    assert f"calibrated: {one_in(same.calibrated[-1])} where 50% is promised" in titles
+    assert f"calibrated: {one_in_text(same.calibrated[-1])} where 50% is promised" in titles
 
 
 def test_a_band_is_drawn_only_where_p_values_are_possible():
@@ -144,18 +144,20 @@ def test_ticks_are_few_and_inside(low, high):
 
 def test_numbers_are_written_as_in_sentences_about_tables():
     for value in (0, 12345.6, 3.14159, 0.0123, -2.5, 100, 1e20):
-        assert in_digits(np.float64(value)) == number_text(value)
+        assert if_known(np.float64(value)) == number_text(value)
     for share in (0, 0.00001, 0.0012, 0.034, 0.5, 0.999, 1):
-        assert in_percent(np.float64(share)) == share_text(share)
-    assert in_percent(0.00001) == "under 0.01%"
-    assert in_digits(np.nan) == in_percent(np.nan) == with_sign(np.inf) == "unknown"
+        assert if_known(np.float64(share), share_text) == share_text(share)
+    assert share_text(0.00001) == "under 0.01%"
+    assert if_known(np.nan) == if_known(np.nan, share_text) == if_known(np.inf) == "unknown"
 
 
 def test_numbers_are_written_for_people():
-    assert [one_in(v) for v in (1 / 20_001, 0.01, 0.3, 1, 0)] == [
+    assert [one_in_text(v) for v in (1 / 20_001, 0.01, 0.3, 1, 0)] == [
         "1 in 20,000", "1 in 100", "30%", "100%", "unknown",
     ]  # fmt: skip
-    assert [with_sign(v) for v in (3.14, -0.052, 0, 1234.5)] == ["+3.1", "−0.052", "+0", "+1,234"]
+    assert [contribution_text(v) for v in (3.14, -0.052, 0, 1234.5)] == [
+        "+3.1", "-0.05", "+0.00", "+1,234.5",
+    ]  # fmt: skip
     assert [score_text(v) for v in (10.7, -0.123, 0.00123, 4321.5, 0, np.inf)] == [
         "10.70", "-0.12", "0.00123", "4,322", "0", "unknown",
     ]  # fmt: skip

@@ -1,1 +1,1 @@
-"""What a terminal shows; the only place that prints."""
+"""The command line: the only room that prints."""

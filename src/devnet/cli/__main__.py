@@ -1,4 +1,4 @@
-"""`python -m devnet.cli`, for where the command is not on the path."""
+"""`python -m devnet.cli`, in case the command is not on the path."""
 
 from devnet.cli.main import main
 

@@ -15,6 +15,7 @@ from devnet.cli.table_options import (
     open_model,
     policy_options,
 )
+from devnet.core.wording import count_text
 
 
 @click.command()
@@ -27,17 +28,17 @@ from devnet.cli.table_options import (
     default=20,
     show_default=True,
     metavar="N",
-    help="Show this many; all of them are counted.",
+    help="Show at most this many; all are counted.",
 )
-@click.option("--known", is_flag=True, help="Also show rows that TABLE itself labels as anomalies.")
+@click.option("--known", is_flag=True, help="Include rows that TABLE already labels as anomalies.")
 @as_json
 def alerts(
     model: Path, table: str, show: int, known: bool, wants_json: bool, **policy: Any
 ) -> None:
     """Rank the rows of TABLE that are alerts, with reasons.
 
-    Which rows are alerts is a matter of choice, and needs no new fit: by default it is what the
-    model was given (see 'devnet inspect' and 'devnet policy').
+    You choose which rows are alerts, without fitting again. The default is the policy stored in
+    MODEL (see 'devnet inspect' and 'devnet policy').
 
     \b
     devnet alerts fraud.devnet payments.parquet --budget 10
@@ -62,24 +63,24 @@ def alerts(
         return
     echo_notes(notes)
     rule = f", threshold {found.threshold:.2f}" if found.n_alerts else ""
-    number = "1 alert" if found.n_alerts == 1 else f"{found.n_alerts:,} alerts"
+    number = count_text(found.n_alerts, "alert", "alerts")
     click.echo(f"{number} in {found.n_rows:,} rows ({chosen.in_words()}{rule})")
     if found.n_known:
-        click.echo(f"{found.n_known:,} rows that {table} labels already are left out; see --known")
-    for place, one in enumerate(found.shown, start=1):
-        click.echo(f"\n{alert_text(place, one)}")
+        click.echo(f"{found.n_known:,} rows already labelled in {table} are left out; see --known")
+    for rank, one in enumerate(found.shown, start=1):
+        click.echo(f"\n{alert_text(rank, one)}")
     if found.n_alerts > len(found.shown):
-        click.echo(f"\n... and {found.n_alerts - len(found.shown):,} more; see them with --show")
+        click.echo(f"\n... and {found.n_alerts - len(found.shown):,} more; show them with --show")
 
 
 def _when_there_are_none(policy: Any) -> list[str]:
-    """What no alert means, and what to do."""
+    """What it means to have no alerts, and what to do."""
     from devnet.significance.policies import FalseDiscoveryRate
 
     notes = []
     if isinstance(policy, FalseDiscoveryRate):
         notes.append(
-            "that is no sign that there are no anomalies: the rows that these are compared with "
-            "hold some too, which makes p-values too large for a false discovery rate."
+            "this does not mean that there are no anomalies: the rows used for comparison contain "
+            "some too, which makes p-values too large for a false discovery rate."
         )
-    return [*notes, "see the highest rows whatever they are: give --budget 20."]
+    return [*notes, "to see the highest rows in any case, give --budget 20."]

@@ -17,13 +17,14 @@ from devnet.cli.table_options import (
     training_options,
 )
 from devnet.core.sentence import Setting
+from devnet.core.wording import range_text
 
 if TYPE_CHECKING:
     from devnet.experiments.comparison import Comparison, OnFit
     from devnet.tables.training_rows import OnRows
 
 
-PACE_SECONDS = 600  # that the time left is estimated by: quick and slow methods take turns
+PACE_SECONDS = 600  # window for the time left, as quick and slow methods take turns
 
 
 @click.command()
@@ -33,17 +34,17 @@ PACE_SECONDS = 600  # that the time left is estimated by: quick and slow methods
     "methods",
     multiple=True,
     metavar="NAME",
-    help="Compare only this method; repeat. Also yours: package.module:Estimator.",
+    help="Compare only this method; repeatable. Your own: package.module:Estimator.",
 )
 @click.option(
     "--repeats",
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="How often the rows are split into three parts; intervals are wide after a single one.",
+    help="How often to split the rows into three parts; after one repeat intervals are wide.",
 )
 @training_options
-@click.option("--report", type=click.Path(path_type=Path), help="Write a page about it, HTML.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report.")
 @as_json
 def compare(
     table: str,
@@ -55,8 +56,8 @@ def compare(
 ) -> None:
     """Measure on TABLE which method suits it.
 
-    Every method learns from two thirds of the rows and ranks the last third, in turn and several
-    times over. What comes out is a recommendation in plain words, for whichever method it is.
+    Every method learns from two thirds of the rows and ranks the other third; this is repeated
+    with other splits. The result is a recommendation in plain words.
 
     \b
     devnet compare payments.parquet --label fraud
@@ -89,7 +90,7 @@ def compare(
         echo_notes(f"{method} was left out: {error}" for method, error in found.failed.items())
         _echo(found, training)
     if report is not None:
-        _write_report(found, report, is_told=not wants_json)
+        _write_report(found, report, is_announced=not wants_json)
 
 
 def _echo(found: "Comparison", training: TrainingOptions) -> None:
@@ -104,12 +105,12 @@ def _echo(found: "Comparison", training: TrainingOptions) -> None:
     for one in found.methods:
         pr = one.auc_pr
         click.echo(
-            f"{one.method:<{width}}   {pr.mean:.3f}  {pr.low:.3f} to {pr.high:.3f}    "
+            f"{one.method:<{width}}   {pr.mean:.3f}  {range_text(pr.low, pr.high)}    "
             f"{one.auc_roc.mean:.3f}  {one.seconds:>13.1f}"
         )
     click.echo(f"{'chance':<{width}}  {found.chance:>6.2g}                    0.500")
     click.echo(
-        "\nUnlabelled rows count as normal here: hidden anomalies that a method finds lower its "
+        "\nUnlabelled rows count as normal here, so finding hidden anomalies lowers a method's "
         f"figures.\n{found.advice}"
     )
     if found.recommended in METHODS:
@@ -118,12 +119,12 @@ def _echo(found: "Comparison", training: TrainingOptions) -> None:
         click.echo(f"\nNext: {fit}")
 
 
-def _write_report(found: "Comparison", report: Path, *, is_told: bool) -> None:
+def _write_report(found: "Comparison", report: Path, *, is_announced: bool) -> None:
     from devnet.core.whole_file import write_whole
     from devnet.report.comparison_page import make_comparison_page
 
     write_whole(report, make_comparison_page(found).encode())
-    if is_told:
+    if is_announced:
         click.echo(f"Report: {report}")
 
 
@@ -139,7 +140,7 @@ def _as_json(found: "Comparison") -> dict[str, Any]:
 
 @contextmanager
 def _showing_progress(table: str) -> Iterator[tuple["OnRows", "OnFit"]]:
-    """One bar for reading and then fitting, on standard error, if that is a terminal."""
+    """One bar for reading, then fitting, on standard error if it is a terminal."""
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False)

@@ -1,4 +1,4 @@
-"""`devnet data`: the paper's data sets, listed, explained and fetched."""
+"""`devnet data`: list, explain and fetch the paper's data sets."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from devnet.cli.table_options import as_json, echo_json
+from devnet.core.wording import megabytes_text
 
 Report = Callable[[str, int, int | None], None]
 
@@ -20,7 +21,7 @@ def data() -> None:
 @data.command("list")
 @as_json
 def list_sets(wants_json: bool) -> None:
-    """Show the nine sets, with their figures of the paper's Table 1."""
+    """Show the nine sets with their figures from the paper's Table 1."""
     from rich.console import Console
     from rich.table import Table
 
@@ -45,11 +46,11 @@ def list_sets(wants_json: bool) -> None:
         )
     Console(highlight=False).print(table)
     click.echo("""
-f1, f2  the paper's 30 labelled anomalies in percent of the training rows, and
-        of all anomalies
-copy    whether one is on this machine; "differs": not exactly the paper's set
+f1, f2  the paper's 30 labelled anomalies as a percentage of the training rows,
+        and of all anomalies
+copy    whether this machine has one; "differs": not exactly the paper's set
 
-devnet data show NAME   says more about one of them
+devnet data show NAME   shows more about one set
 devnet data get NAME    fetches it""")
 
 
@@ -57,7 +58,7 @@ devnet data get NAME    fetches it""")
 @click.argument("name")
 @as_json
 def show(name: str, wants_json: bool) -> None:
-    """Say all that is known about one set."""
+    """Show everything known about one set."""
     facts = _facts(name)
     if wants_json:
         echo_json(facts)
@@ -73,8 +74,8 @@ Page      {facts["page"]}
 Licence   {facts["licence"]}
 Cite      {facts["citation"]}
 """)
-    for place, source in enumerate(facts["sources"], start=1):
-        _echo_source(place, source)
+    for number, source in enumerate(facts["sources"], start=1):
+        _echo_source(number, source)
     _echo_copy(facts)
 
 
@@ -83,15 +84,15 @@ Cite      {facts["citation"]}
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
-    help="Where to put the files; by default devnet in your cache folder.",
+    help="Folder for the files.  [default: devnet in your cache folder]",
 )
 @as_json
 def get(names: tuple[str, ...], folder: Path | None, wants_json: bool) -> None:
-    """Fetch sets; what broke off goes on where it stood."""
+    """Fetch sets; interrupted downloads resume."""
     from devnet.datasets import fetch, find
 
     for name in names:
-        find(name, folder)  # an unknown name is said before anything is fetched
+        find(name, folder)  # reports an unknown name before anything is fetched
     fetched = {}
     for name in names:
         with _progress() as report:
@@ -103,7 +104,7 @@ def get(names: tuple[str, ...], folder: Path | None, wants_json: bool) -> None:
 
 
 def _facts(name: str) -> dict[str, Any]:
-    """All that is known about a set, as JSON values."""
+    """Everything known about a set, as JSON values."""
     from devnet.datasets import DATASETS, find
 
     found = find(name)
@@ -137,8 +138,8 @@ def _state(copy: dict[str, Any] | None) -> str:
     return "differs" if copy["differs"] else "yes"
 
 
-def _echo_source(place: int, source: dict[str, Any]) -> None:
-    click.echo(f"Form {place}: {source['format']}")
+def _echo_source(number: int, source: dict[str, Any]) -> None:
+    click.echo(f"Form {number}: {source['format']}")
     for file in source["files"]:
         click.echo(f"  {file['name']}")
         if file["address"]:
@@ -151,7 +152,7 @@ def _echo_source(place: int, source: dict[str, Any]) -> None:
 def _echo_copy(facts: dict[str, Any]) -> None:
     copy = facts["copy"]
     if copy is None:
-        click.echo(f"\nThere is no copy here. Fetch one: devnet data get {facts['name']}")
+        click.echo(f"\nNo copy here. Fetch one: devnet data get {facts['name']}")
         return
     click.echo("\nYour copy:")
     for path in copy["files"]:
@@ -171,9 +172,9 @@ def _echo_fetched(name: str, paths: list[Path], folder: Path | None) -> None:
     for file, path in zip(source.files, paths, strict=True):
         click.echo(f"  {path}")
         if file.sha256:
-            click.echo("    its SHA-256 checksum is the published one")
+            click.echo("    SHA-256 matches the published checksum")
         else:
-            click.echo(f"    no checksum is published; its SHA-256 is {checksum(path)}")
+            click.echo(f"    no checksum is published; SHA-256 is {checksum(path)}")
     arguments = repr(name) if folder is None else f"{name!r}, {str(folder)!r}"
     click.echo(f"Licence: {record.licence}")
     click.echo(f"Read it in Python: devnet.datasets.load({arguments})")
@@ -181,12 +182,12 @@ def _echo_fetched(name: str, paths: list[Path], folder: Path | None) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Report]:
-    """Show bars on a terminal, and a line for each file elsewhere."""
+    """Bars on a terminal, one line per file elsewhere."""
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal:
-        yield _one_line_a_file()
+        yield _one_line_per_file()
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
@@ -202,14 +203,14 @@ def _progress() -> Iterator[Report]:
         yield report
 
 
-def _one_line_a_file() -> Report:
+def _one_line_per_file() -> Report:
     seen = set()
 
     def report(file: str, done: int, total: int | None) -> None:
         if file not in seen:
             seen.add(file)
-            size = "" if total is None else f", {total / 1e6:.1f} MB"
-            start = f", going on at {done / 1e6:.1f} MB" if done else ""
+            size = "" if total is None else f", {megabytes_text(total)}"
+            start = f", resuming at {megabytes_text(done)}" if done else ""
             click.echo(f"Fetching {file}{size}{start}", err=True)
 
     return report

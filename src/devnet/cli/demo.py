@@ -31,17 +31,21 @@ Say = Callable[[str], None]
     type=click.Path(path_type=Path),
     default=Path("devnet-demo"),
     show_default=True,
-    help="Where to put table, model, scores and report.",
+    help="Folder for table, model, scores and report.",
 )
 @click.option(
-    "--rows", type=click.IntRange(min=10_000), default=200_000, show_default=True, help="Payments."
+    "--rows",
+    type=click.IntRange(min=10_000),
+    default=200_000,
+    show_default=True,
+    help="Number of payments.",
 )
 @as_json
 def demo(folder: Path, rows: int, wants_json: bool) -> None:
-    """Go the whole way on made-up payments.
+    """Run the whole journey on made-up payments.
 
-    Makes up card payments, learns from the few that are labelled as fraud, raises alerts, scores
-    all of them and writes a report.
+    Makes up card payments, learns from the few labelled as fraud, raises alerts, scores all
+    payments and writes a report.
 
     \b
     devnet demo
@@ -63,7 +67,7 @@ def demo(folder: Path, rows: int, wants_json: bool) -> None:
 
 
 def _make_up(path: Path, n_rows: int, say: Say) -> "np.ndarray":
-    """Write the table; returns the truth, which a bank would not have."""
+    """Write the table; return the truth, which a bank would not know."""
     import pyarrow.parquet as pq
 
     from devnet.core.whole_file import whole_file
@@ -95,15 +99,15 @@ def _fit(folder: Path, say: Say) -> "TableModel":
 def _raise_alerts(
     model: "TableModel", folder: Path, kind: "np.ndarray", say: Say
 ) -> tuple["Explanation", dict[str, Any]]:
-    """Show the highest rows, and what all alerts are in truth; returns the highest, and facts."""
+    """Show the highest rows and what all alerts really are; return the highest, and facts."""
     from devnet.significance.policies import Budget
     from devnet.tables import find_alerts
 
     command = f"devnet alerts {folder / MODEL} {folder / TABLE}"
     say(f"\n$ {command} --budget {N_ALERTS} --show {N_SHOWN}")
     found = find_alerts(model, folder / TABLE, policy=Budget(N_ALERTS), n_shown=N_ALERTS)
-    for place, one in enumerate(found.shown[:N_SHOWN], start=1):
-        say(alert_text(place, one))
+    for rank, one in enumerate(found.shown[:N_SHOWN], start=1):
+        say(alert_text(rank, one))
     truth = Counter(kind[[one.row for one in found.shown]].tolist())
     n_fraud = found.n_alerts - truth.pop("normal", 0)
     kinds = ", ".join(f"{count} {name}" for name, count in truth.most_common())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devnet.cli.table_options import as_json, echo_json
+from devnet.core.wording import duration_text
 
 if TYPE_CHECKING:
     from devnet.experiments.runner import Progress
@@ -22,18 +23,18 @@ def experiment() -> None:
 
 
 def folders(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say where experiments and results are."""
+    """Options for the folders of experiments and results."""
     command = click.option(
         "--results",
         type=click.Path(path_type=Path),
-        help="Folder of the results.  [default: results in the experiments' folder]",
+        help="Folder of results.  [default: results in the folder of experiments]",
     )(command)
     return click.option(
         "--folder",
         type=click.Path(path_type=Path),
         default=FOLDER,
         show_default=True,
-        help="Folder of the experiments, a TOML file each.",
+        help="Folder of experiments, one TOML file each.",
     )(command)
 
 
@@ -61,10 +62,12 @@ def list_experiments(folder: Path, results: Path | None, wants_json: bool) -> No
 
 @experiment.command()
 @click.argument("name")
-@click.option("--datasets", multiple=True, help="Only these sets: --datasets thyroid,fraud.")
-@click.option("--methods", multiple=True, help="Only these methods.")
-@click.option("--runs", type=click.IntRange(min=1), help="Only the first seeds.")
-@click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one a core]")
+@click.option("--datasets", multiple=True, help="Run only these sets: --datasets thyroid,fraud.")
+@click.option("--methods", multiple=True, help="Run only these methods.")
+@click.option("--runs", type=click.IntRange(min=1), help="Run only the first seeds.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Number of processes.  [default: one per core]"
+)
 @as_json
 @folders
 def run(
@@ -77,9 +80,9 @@ def run(
     results: Path | None,
     wants_json: bool,
 ) -> None:
-    """Do the runs of experiment NAME that are missing.
+    """Do the missing runs of experiment NAME.
 
-    Stopped at any moment and started again, it goes on where it was.
+    You can stop it at any time; the same command resumes.
 
     \b
     devnet experiment run effectiveness
@@ -96,7 +99,7 @@ def run(
         records = run_experiment(one, plan, path, n_workers=workers, on_progress=display)
     except KeyboardInterrupt:
         raise click.ClickException(
-            f"stopped. Finished runs are in {path}; the same command goes on from there."
+            f"stopped. Finished runs are in {path}; the same command resumes from there."
         ) from None
     finally:
         display.close()
@@ -113,7 +116,7 @@ def run(
         _echo_missing_data([record.dataset for record in failed])
         raise click.ClickException(f"{len(failed)} runs failed; the same command tries them again.")
     if not wants_json:
-        click.echo(f"See them with: devnet experiment table {name}{_where(folder, results)}")
+        click.echo(f"Show them with: devnet experiment table {name}{_where(folder, results)}")
 
 
 @experiment.command()
@@ -122,7 +125,7 @@ def run(
 @click.option("--json", "form", flag_value="json", help="Print JSON for other programs.")
 @folders
 def table(name: str, form: str, folder: Path, results: Path | None) -> None:
-    """Show the results of experiment NAME beside the paper's."""
+    """Show the results of experiment NAME next to the paper's."""
     from devnet.experiments.plan import read_experiment
     from devnet.experiments.results import read_results
     from devnet.experiments.tables import tables
@@ -132,7 +135,7 @@ def table(name: str, form: str, folder: Path, results: Path | None) -> None:
     made = tables(one, read_results(path))
     if not made:
         raise ValueError(
-            f"no finished runs in {path} yet; make some: devnet experiment run {name}"
+            f"no finished runs in {path} yet; do some: devnet experiment run {name}"
             f"{_where(folder, results)}"
         )
     _show(made, form)
@@ -142,12 +145,12 @@ def table(name: str, form: str, folder: Path, results: Path | None) -> None:
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The page.  [default: report.html in the experiments' folder]",
+    help="File to write.  [default: report.html in the folder of experiments]",
 )
 @as_json
 @folders
 def report(output: Path | None, folder: Path, results: Path | None, wants_json: bool) -> None:
-    """Write one page with all tables and figures."""
+    """Write one HTML page with all tables and figures."""
     from devnet.core.whole_file import write_whole
     from devnet.experiments.plan import read_experiments
     from devnet.experiments.results import read_results
@@ -159,7 +162,8 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
     ]
     if not any(records for _, records in found):
         raise ValueError(
-            f"no results in {results or folder / 'results'} yet; make some: devnet experiment run"
+            f"no results in {results or folder / 'results'} yet; do some runs: devnet experiment "
+            "run NAME"
         )
     output = output or folder / "report.html"
     write_whole(output, make_page(found).encode())
@@ -179,7 +183,7 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
 @as_json
 @folders
 def verify(against: Path, folder: Path, results: Path | None, wants_json: bool) -> None:
-    """Say whether results that were made again are the same."""
+    """Check whether repeated runs give the same results."""
     from devnet.experiments.plan import experiment_names
     from devnet.experiments.results import read_results
     from devnet.experiments.verification import verify as compare
@@ -194,15 +198,15 @@ def verify(against: Path, folder: Path, results: Path | None, wants_json: bool) 
         echo_json({name: verdict._asdict() for name, verdict in verdicts.items()})
     for name, verdict in ({} if wants_json else verdicts).items():
         click.echo(
-            f"{name:<18} {verdict.n_equal} of {verdict.n_runs} runs are equal to the last bit, "
+            f"{name:<18} {verdict.n_equal} of {verdict.n_runs} runs are equal bit for bit, "
             f"{verdict.n_missing} are missing; the largest difference is "
-            f"{verdict.largest_difference:.2g}, {len(verdict.outside)} means are outside of their "
+            f"{verdict.largest_difference:.2g}, {len(verdict.outside)} means lie outside their "
             "intervals"
         )
         for cell in verdict.outside:
             click.echo(f"  {cell}")
     if not all(verdict.is_reproduced for verdict in verdicts.values()):
-        raise click.ClickException("not all experiments are reproduced.")
+        raise click.ClickException("not all experiments were reproduced.")
 
 
 def _show(made: "list[ResultTable]", form: str) -> None:
@@ -212,7 +216,7 @@ def _show(made: "list[ResultTable]", form: str) -> None:
 
 
 def _echo_missing_data(names: list[str]) -> None:
-    """Say how to get the data sets of which there is no copy here."""
+    """Say how to get the data sets that this machine has no copy of."""
     from devnet.datasets import DATASETS, find
 
     absent = [name for name in dict.fromkeys(names) if name in DATASETS and find(name) is None]
@@ -221,10 +225,10 @@ def _echo_missing_data(names: list[str]) -> None:
 
 
 def _results_path(name: str, folder: Path, results: Path | None) -> Path:
-    place = results or folder / "results"
-    if place.exists() and not place.is_dir():
-        raise ValueError(f"{place} is a file; name the folder of the results.")
-    return place / f"{name}.jsonl"
+    results = results or folder / "results"
+    if results.exists() and not results.is_dir():
+        raise ValueError(f"{results} is a file; name the folder of results.")
+    return results / f"{name}.jsonl"
 
 
 def _where(folder: Path, results: Path | None) -> str:
@@ -234,15 +238,15 @@ def _where(folder: Path, results: Path | None) -> str:
 
 
 def _split(names: tuple[str, ...]) -> list[str]:
-    """`--datasets a,b` and `--datasets a --datasets b` alike."""
+    """`--datasets a,b` means the same as `--datasets a --datasets b`."""
     parts = [part.strip() for name in names for part in name.split(",")]
     if "" in parts:
-        raise ValueError(f"{','.join(names)!r} names nothing; leave the option out for all.")
+        raise ValueError(f"{','.join(names)!r} names nothing; leave the option out to run all.")
     return parts
 
 
 class _Display:
-    """A live bar with the estimated remaining time on a terminal, a line a run elsewhere."""
+    """A live bar with the time left on a terminal, one line per run elsewhere."""
 
     def __init__(self, name: str) -> None:
         from rich.console import Console
@@ -264,7 +268,7 @@ class _Display:
 
     def __call__(self, progress: "Progress") -> None:
         bound = "at least" if progress.is_at_least else "about"
-        left = f"{bound} {_duration(progress.seconds_left)} left" if progress.n_done else ""
+        left = f"{bound} {duration_text(progress.seconds_left)} left" if progress.n_done else ""
         self._bar.update(self._task, completed=progress.n_done, total=progress.n_runs, left=left)
         if progress.record and not self._console.is_terminal:
             record = progress.record
@@ -279,8 +283,3 @@ class _Display:
 
     def close(self) -> None:
         self._bar.stop()
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -1,19 +1,19 @@
-"""`devnet explain`: why a row has its score."""
+"""`devnet explain`: why a row scores as it does."""
 
-from math import floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from devnet.cli.table_options import as_json, echo_json, echo_notes, open_model
+from devnet.core.wording import p_value_text, share_text
 
 if TYPE_CHECKING:
     from devnet.tables import Explanation
 
-LEAST_SHOWN = 0.05  # contributions below are summed up
+LEAST_SHOWN = 0.05  # smaller contributions are summed up
 TYPICAL = "a typical row"
-HIGH = 0.1  # p-value up to which a row is compared with anomalies
+HIGH = 0.1  # largest p-value of a row that is compared with anomalies
 
 
 @click.command()
@@ -26,14 +26,13 @@ HIGH = 0.1  # p-value up to which a row is compared with anomalies
     multiple=True,
     required=True,
     metavar="N",
-    help="Number of the row, counted from 0; repeat for several.",
+    help="Number of the row, counted from 0; repeatable.",
 )
 @as_json
 def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) -> None:
-    """Say why a row of TABLE has its score.
+    """Explain the score of a row of TABLE.
 
-    What each of its columns adds to the score, and which labelled anomaly is most like it.
-
+    Shows what each column adds to the score, and which labelled anomaly the row is most like.
     Contributions add up to the row's score minus that of a typical unlabelled row.
 
     \b
@@ -56,11 +55,11 @@ def explanation_json(one: "Explanation") -> dict[str, object]:
     return {**one._asdict(), "reasons": [reason._asdict() for reason in one.reasons]}
 
 
-def alert_text(place: int, one: "Explanation") -> str:
+def alert_text(rank: int, one: "Explanation") -> str:
     """An alert in a few lines."""
     name = one.id if one.id == f"row {one.row}" else f"{one.id} (row {one.row})"
     lines = [
-        f"{place:>4}  {name}  score {one.score:.2f}  p-value {p_text(one.p_value)}",
+        f"{rank:>4}  {name}  score {one.score:.2f}  p-value {p_value_text(one.p_value)}",
         *(f"      {reason.text}" for reason in one.reasons),
     ]
     if one.nearest:
@@ -68,21 +67,14 @@ def alert_text(place: int, one: "Explanation") -> str:
     return "\n".join(lines)
 
 
-def p_text(p_value: float) -> str:
-    """A p-value with two digits that count, and no exponent."""
-    return f"{p_value:.{max(2, 1 - floor(log10(p_value)))}f}"
-
-
 def explanation_text(one: "Explanation") -> str:
     """What each column adds to a row's score, as a sum."""
-    from devnet.core.wording import share_text
-
     name = f"Row {one.row}" if one.id == f"row {one.row}" else f"Row {one.row}, {one.id}"
     shown = {name: part for name, part in one.contributions.items() if abs(part) >= LEAST_SHOWN}
     rest = sum(one.contributions.values()) - sum(shown.values())
     width = max([len(TYPICAL), *map(len, shown)])
     lines = [
-        f"{name}: score {one.score:.2f}, p-value {p_text(one.p_value)}",
+        f"{name}: score {one.score:.2f}, p-value {p_value_text(one.p_value)}",
         f"  {share_text(one.p_value)} of the unlabelled rows score as high",
         f"  {TYPICAL:<{width}}  {one.baseline_score:>7.2f}",
         *(f"  {column:<{width}}  {part:>+7.2f}" for column, part in shown.items()),

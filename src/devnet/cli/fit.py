@@ -19,6 +19,7 @@ from devnet.cli.table_options import (
     policy_options,
     training_options,
 )
+from devnet.core.wording import megabytes_text
 
 
 @click.command()
@@ -36,11 +37,13 @@ from devnet.cli.table_options import (
     default="deviation ensemble",
     show_default=True,
     metavar="NAME",
-    help="The detector; 'devnet compare' shows which one suits the table.",
+    help="The detector; 'devnet compare' finds the one that suits the table.",
 )
 @training_options
 @policy_options
-@click.option("--report", type=click.Path(path_type=Path), help="Write a page about the fit, HTML.")
+@click.option(
+    "--report", type=click.Path(path_type=Path), help="Write an HTML report about the fit."
+)
 @as_json
 def fit(
     table: str,
@@ -51,11 +54,11 @@ def fit(
     wants_json: bool,
     **policy: Any,
 ) -> None:
-    """Learn from TABLE, where a few anomalies are marked.
+    """Learn from TABLE, in which a few anomalies are labelled.
 
-    TABLE is a CSV, Parquet, Arrow or svmlight file, a folder of Parquet files, or a glob in
-    quotes. Rows whose label is missing, or is the other of two values, are unlabelled: they need
-    not be normal. Dates, categories and missing values are taken as they are.
+    TABLE is a CSV, Parquet, Arrow or svmlight file, a folder of Parquet files, or a quoted glob.
+    Rows with a missing label, or with the other of two labels, are unlabelled; they need not be
+    normal. Dates, categories and missing values need no preparation.
 
     \b
     devnet fit payments.parquet --label fraud --output fraud.devnet
@@ -95,7 +98,7 @@ def fit(
     echo_notes(notes)
     click.echo(f"Learned from {table} in {seconds:.1f} s.\n")
     click.echo(model_text(facts))
-    click.echo(f"Model          {output}, {output.stat().st_size / 1e6:.1f} MB")
+    click.echo(f"Model          {output}, {megabytes_text(output.stat().st_size)}")
     if report is not None:
         click.echo(f"Report         {report}")
     next_words = ["devnet", "alerts", str(output), table, "--budget", "10"]

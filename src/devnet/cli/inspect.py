@@ -12,9 +12,9 @@ from devnet.cli.table_options import as_json, echo_json, open_model
 @click.argument("model", type=click.Path(path_type=Path))
 @as_json
 def inspect(model: Path, wants_json: bool) -> None:
-    """Say what MODEL has learned.
+    """Show what MODEL has learned.
 
-    From which columns, what matters most, and which rows are alerts.
+    Shows the columns it uses, which matter most, and which rows are alerts.
 
     \b
     devnet inspect fraud.devnet

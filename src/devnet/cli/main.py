@@ -12,7 +12,7 @@ except ImportError:  # pragma: no cover - an installation without extras
 from devnet.cli.spelling import worded
 from devnet.core.names import known
 
-VERBS = {  # each must import little, for the help of all of them is shown at once
+VERBS = {  # each must import little: --help shows them all
     "fit": "devnet.cli.fit",
     "score": "devnet.cli.score",
     "alerts": "devnet.cli.alerts",
@@ -27,20 +27,20 @@ VERBS = {  # each must import little, for the help of all of them is shown at on
 
 
 class BadInput(click.ClickException):
-    """What a user can mend, said in a sentence."""
+    """An error that the user can fix."""
 
     exit_code = 2
 
 
 class Verbs(click.Group):
-    """Imports a verb when it is asked for, and shows bad input as a sentence."""
+    """Imports a verb on demand, and reports bad input in a sentence."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All verbs, in the order in which they are used."""
+        """All verbs, in order of use."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command:
-        """The verb's command, which bears its name."""
+        """The command that bears the verb's name."""
         try:
             known(name, VERBS, "verb")
         except ValueError as error:
@@ -61,7 +61,7 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="deviation-network", prog_name="devnet")
 def main() -> None:
-    """Find anomalies in a table with few labels, and say why they are.
+    """Find anomalies in a table with few labels, and explain them.
 
     \b
     devnet demo                                             the whole journey

@@ -1,14 +1,15 @@
-"""What a model of tables is, in words for a terminal."""
+"""A model of tables in words, for a terminal."""
 
 import textwrap
 from typing import Any
 
 from devnet.cli.spelling import worded
+from devnet.core.wording import interval_text, range_text
 
 WIDTH = 88
-INDENT = 15  # where facts begin
+INDENT = 15  # column where facts begin
 N_IMPORTANT = 5
-WIDE_INTERVAL = 0.5  # one that says nothing
+WIDE_INTERVAL = 0.5  # too wide to say anything
 
 
 def model_text(facts: dict[str, Any]) -> str:
@@ -31,15 +32,15 @@ def model_text(facts: dict[str, Any]) -> str:
             _line(
                 "Hidden",
                 f"about {share['value']:.1%} of the unlabelled rows look like anomalies that "
-                f"nobody labelled ({share['low']:.1%} to {share['high']:.1%})",
+                f"nobody labelled ({range_text(share['low'], share['high'], '.1%')})",
             )
         )
     if quality and quality["high"] - quality["low"] < WIDE_INTERVAL:
+        auc_pr = interval_text(quality["auc_pr"], quality["low"], quality["high"], ".2f")
         lines.append(
             _line(
                 "Expect",
-                f"a ranking of AUC-PR {quality['auc_pr']:.2f} ({quality['low']:.2f} to "
-                f"{quality['high']:.2f}), judged by rows that scorers did not see",
+                f"a ranking of AUC-PR {auc_pr}, judged by rows that scorers did not see",
             )
         )
     lines.append(_line("Alerts", _alerts(facts)))
@@ -47,7 +48,7 @@ def model_text(facts: dict[str, Any]) -> str:
 
 
 def columns_text(facts: dict[str, Any]) -> str:
-    """A line for each column that is used, the most important first."""
+    """A line for each column in use, the most important first."""
     columns = sorted(facts["columns"], key=lambda column: -column["importance"])
     width = min(30, max(len(column["name"]) for column in columns))
     lines = []

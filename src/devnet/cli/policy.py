@@ -22,7 +22,7 @@ from devnet.cli.table_options import (
 def policy(model: Path, wants_json: bool, **options: Any) -> None:
     """Choose which rows MODEL alerts on.
 
-    The choice is kept in MODEL; nothing is fitted again.
+    The choice is stored in MODEL; nothing is fitted again.
 
     \b
     devnet policy fraud.devnet --budget 100
@@ -44,4 +44,4 @@ def policy(model: Path, wants_json: bool, **options: Any) -> None:
         return
     echo_notes(policy_notes(opened))
     above = "" if threshold is None else f": scores above {threshold:.2f}"
-    click.echo(f"{model} alerts now on {chosen.in_words()}{above}.")
+    click.echo(f"{model} now alerts on {chosen.in_words()}{above}.")

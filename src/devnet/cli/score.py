@@ -26,7 +26,7 @@ from devnet.cli.table_options import (
     required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Parquet, CSV or Arrow file to write, by its suffix.",
+    help="File to write: Parquet, CSV or Arrow, by its suffix.",
 )
 @click.option("--only-id", is_flag=True, help="Write the id column instead of all columns.")
 @policy_options
@@ -34,11 +34,11 @@ from devnet.cli.table_options import (
 def score(
     model: Path, table: str, output: Path, only_id: bool, wants_json: bool, **policy: Any
 ) -> None:
-    """Score the rows of TABLE by MODEL into a new file.
+    """Score the rows of TABLE with MODEL and write a new file.
 
-    It has the table's columns and anomaly_score, p_value, nominal_p_value (where the method has
-    one) and is_alert. The table is read batch by batch and may be larger than memory. The file
-    appears when it is whole: stopped before, the command can simply be given again.
+    The file has the table's columns plus anomaly_score, p_value, nominal_p_value (if the method
+    has one) and is_alert. The table is read in batches and may be larger than memory. The file
+    appears only when it is complete; after an interruption just run the command again.
 
     \b
     devnet score fraud.devnet today.parquet --output scored.parquet

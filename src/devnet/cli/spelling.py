@@ -1,4 +1,4 @@
-"""Sentences as the command line words them: `ignore=['amount']` is typed `--ignore amount`."""
+"""Sentences in the words of the command line: `ignore=['amount']` is typed `--ignore amount`."""
 
 import shlex
 from typing import Any
@@ -26,7 +26,7 @@ OPTIONS = {  # parameter of the Python API -> option
 
 
 def spell(setting: Setting) -> str:
-    """A setting as it is typed; one without an option as Python spells it.
+    """A setting as typed on the command line, or as in Python if it has no option.
 
     >>> spell(Setting("ignore", ["amount", "card limit"])), spell(Setting("id_column"))
     ("--ignore amount --ignore 'card limit'", '--id')

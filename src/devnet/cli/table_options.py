@@ -1,4 +1,4 @@
-"""What several verbs share: options for alert policies and JSON, and a bar that counts rows."""
+"""What verbs share: options for tables, alert policies and JSON, and a progress bar of rows."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -27,25 +27,25 @@ _POLICY_OPTIONS = (
         "--false-alarm-rate",
         type=float,
         metavar="A",
-        help="Alert on rows that score as high as a share A of unlabelled rows, such as 0.01.",
+        help="Alert on rows that score like the top share A of unlabelled rows, such as 0.01.",
     ),
     click.option(
         "--fdr",
         type=float,
         metavar="Q",
-        help="Alert so that a share Q of the alerts is false on average, at most.",
+        help="Alert so that on average at most a share Q of the alerts is false.",
     ),
     click.option(
         "--confidence",
         type=float,
         metavar="P",
-        help="Alert above what normal rows stay below with probability P, such as 0.95.",
+        help="Alert above the score that normal rows stay below with probability P, such as 0.95.",
     ),
     click.option(
         "--cost",
         type=(float, float),
         metavar="MISSED FALSE",
-        help="Alert so that missed anomalies and false alarms of these costs cost least.",
+        help="Alert so that missed anomalies and false alarms, at these costs, cost least.",
     ),
 )
 
@@ -54,12 +54,14 @@ _TRAINING_OPTIONS = (
     click.option(
         "--label", required=True, metavar="COLUMN", help="The column that marks anomalies."
     ),
-    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; repeat."),
+    click.option(
+        "--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; repeatable."
+    ),
     click.option(
         "--categorical",
         multiple=True,
         metavar="COLUMN",
-        help="Take a column of numbers or dates as categories; repeat.",
+        help="Treat a column of numbers or dates as categories; repeatable.",
     ),
     click.option(
         "--anomaly",
@@ -72,12 +74,14 @@ _TRAINING_OPTIONS = (
         metavar="COLUMN",
         help="The column that names rows.  [default: the first whose values all differ]",
     ),
-    click.option("--seed", type=int, default=0, show_default=True, help="Of all random draws."),
+    click.option(
+        "--seed", type=int, default=0, show_default=True, help="Seed of all random draws."
+    ),
 )
 
 
 class TrainingOptions(NamedTuple):
-    """What a user says about the columns of a training table."""
+    """What the user says about the columns of a training table."""
 
     label: str
     ignore: tuple[str, ...]
@@ -95,7 +99,7 @@ class TrainingOptions(NamedTuple):
 
 
 def training_options(command: Command) -> Command:
-    """Options that say what the columns of a training table are, as one argument, `training`."""
+    """Options about the columns of a training table, as one argument, `training`."""
 
     @wraps(command)
     def collected(**arguments: Any) -> Any:
@@ -118,7 +122,7 @@ def chosen_policy(
     confidence: float | None,
     cost: tuple[float, float] | None,
 ) -> "AlertPolicy | None":
-    """The policy that the options name; None where there is none of them."""
+    """The policy that the options name, if any."""
     from devnet.significance.policies import (
         Budget,
         Confidence,
@@ -146,7 +150,7 @@ def chosen_policy(
     try:
         return made[option](value)
     except ValueError as error:
-        raise click.UsageError(f"{option} {value} does not do: {worded(error)}") from None
+        raise click.UsageError(f"{option} {value} is not possible: {worded(error)}") from None
 
 
 def _decorate(command: Command, options: tuple[Any, ...]) -> Command:
@@ -156,7 +160,7 @@ def _decorate(command: Command, options: tuple[Any, ...]) -> Command:
 
 
 def open_model(path: Path) -> "TableModel":
-    """A model of raw tables, or a sentence."""
+    """Open a model of raw tables, or raise a clear error."""
     from devnet.core.model_file import ModelFileError
     from devnet.loading import load
     from devnet.tables.sources.opening import TABLE_SUFFIXES
@@ -167,20 +171,20 @@ def open_model(path: Path) -> "TableModel":
     except ModelFileError as error:
         if path.suffix.lower() in TABLE_SUFFIXES:
             raise click.UsageError(
-                f"{path} is no model ({error}); the model comes first, then the table."
+                f"{path} is not a model ({error}); the model comes first, then the table."
             ) from None
         raise
     if not isinstance(model, TableModel):
         raise click.UsageError(
             f"{path} holds a {type(model).__name__} that was fitted on a matrix in Python, not a "
-            f"model of tables; use it with devnet.load({str(path)!r}), or fit one: devnet fit "
+            f"model of tables. Use it with devnet.load({str(path)!r}), or fit a model: devnet fit "
             "TABLE --label COLUMN --output MODEL"
         )
     return model
 
 
 def echo_json(value: Any) -> None:
-    """Print JSON; sentences become text, and numbers that JSON does not have become null."""
+    """Print JSON; sentences become text, and numbers that JSON lacks become null."""
     click.echo(json.dumps(_as_json(value), indent=2, allow_nan=False))
 
 
@@ -195,16 +199,16 @@ def _as_json(value: Any) -> Any:
 
 
 def echo_notes(notes: Iterable[str | Sentence]) -> None:
-    """Print what is worth knowing, but no error, on standard error."""
+    """Print notes on standard error."""
     for note in notes:
         click.echo(f"Note: {worded(note)}", err=True)
 
 
 @contextmanager
 def counting_rows(what: str, table: str, then: str = "") -> Iterator[Callable[[int], None]]:
-    """A bar with rows and rows per second on standard error, if that is a terminal.
+    """A bar with rows and rows per second on standard error, if it is a terminal.
 
-    Where the table tells how many rows it has, the bar fills, and ends by saying what comes then.
+    If the table knows its number of rows, the bar fills up, and then says what comes next.
     """
     from rich.console import Console
 
@@ -235,10 +239,10 @@ def counting_rows(what: str, table: str, then: str = "") -> Iterator[Callable[[i
 
 
 def _count_rows(table: str) -> int | None:
-    """Rows of a table, where that is known before reading it."""
+    """Rows of a table, if known before reading it."""
     from devnet.tables.sources.opening import open_table
 
     try:
         return open_table(table).n_rows
-    except (ValueError, OSError):  # which the verb itself will say
+    except (ValueError, OSError):  # the verb itself reports it
         return None

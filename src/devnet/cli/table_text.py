@@ -9,32 +9,32 @@ from devnet.experiments.table import Cell, ResultTable
 
 
 def text(tables: list[ResultTable]) -> str:
-    """For a terminal; where it is too narrow, standard deviations are left out."""
+    """For a terminal; if it is too narrow, standard deviations are left out."""
     from rich.console import Console
     from rich.table import Table as RichTable
 
     terminal = Console().width
-    # Lines that are too long even so are the terminal's to break: a cut number misleads.
+    # The terminal breaks lines that are still too long: a cut number misleads.
     console = Console(width=max(terminal, *(_width(table, narrow=True) for table in tables)))
     with console.capture() as captured:
         for table in tables:
             narrow = _width(table, narrow=False) > terminal
             shown = RichTable(title=table.title, title_justify="left")
-            for place, name in enumerate(table.header):
-                shown.add_column(name, justify="right" if place else "left", no_wrap=not place)
+            for i, name in enumerate(table.header):
+                shown.add_column(name, justify="right" if i else "left", no_wrap=not i)
             for row in table.rows:
                 shown.add_row(*(_styled(cell, narrow) for cell in row))
             console.print(shown)
             for note in table.notes:
                 console.print(note, markup=False, highlight=False)
             if narrow:
-                console.print("Wider terminals, and other formats, show standard deviations too.")
+                console.print("Wider terminals and other formats also show standard deviations.")
             console.print()
     return captured.get().rstrip("\n")
 
 
 def _width(table: ResultTable, *, narrow: bool) -> int:
-    """Characters of the widest line, with borders; a header may be broken between words."""
+    """Characters of the widest line, borders included; headers may break between words."""
     words = [max(map(len, name.split()), default=0) for name in table.header]
     columns = zip(*table.rows, strict=True)
     widths = [max(len(_text(cell, narrow)) for cell in cells) for cells in columns]
@@ -74,7 +74,7 @@ def _bold(cell: Cell) -> str:
 
 
 def csv(tables: list[ResultTable]) -> str:
-    """For a spreadsheet: one table below the other, each line starting with its title."""
+    """For a spreadsheet: tables below each other, each line starting with its table's title."""
     file = io.StringIO()
     writer = csv_module.writer(file, lineterminator="\n")
     for table in tables:
@@ -101,7 +101,4 @@ def json(tables: list[ResultTable]) -> str:
 
 def _distinct(header: list[str]) -> list[str]:
     """`paper` after `DevNet` becomes `DevNet, paper`."""
-    return [
-        f"{header[place - 1]}, paper" if name == "paper" else name
-        for place, name in enumerate(header)
-    ]
+    return [f"{header[i - 1]}, paper" if name == "paper" else name for i, name in enumerate(header)]

@@ -1,10 +1,15 @@
 """Numbers, shares and names as people write them."""
 
+from collections.abc import Callable
+from math import floor, isfinite, log10
+from typing import Any
+
 MAX_SHOWN = 40  # characters of a text
+UNKNOWN = "unknown"
 
 
 def number_text(value: float) -> str:
-    """A number in at most four digits, or whole, with thousands separators.
+    """A number with at most four digits, or rounded to a whole one, with thousands separators.
 
     >>> [number_text(value) for value in (9120.4, 0.00123, 74.5, 2.5e20, -3)]
     ['9,120', '0.00123', '74.5', '2.5e+20', '-3']
@@ -30,6 +35,132 @@ def share_text(share: float) -> str:
     return f"{100 * share:.0f}%"
 
 
+def contribution_text(part: float) -> str:
+    """What a column adds to a score: with its sign, and at least one decimal.
+
+    >>> contribution_text(3.14159), contribution_text(-0.0123), contribution_text(751.2)
+    ('+3.1', '-0.01', '+751.2')
+    """
+    return f"{part:+,.{1 if abs(part) >= 1 else 2}f}"
+
+
+def if_known(value: float, write: Callable[[float], str] = number_text) -> str:
+    """A number as `write` writes it, if it is finite.
+
+    >>> if_known(0.5, share_text), if_known(float("nan"))
+    ('50%', 'unknown')
+    """
+    return write(float(value)) if isfinite(value) else UNKNOWN
+
+
+def score_text(score: float) -> str:
+    """A score with two decimals, or with four digits where two decimals would not do.
+
+    >>> [score_text(score) for score in (10.7, 0.00123, 4321.5)]
+    ['10.70', '0.00123', '4,322']
+    """
+    return f"{score:.2f}" if 0.1 <= abs(score) < 1000 else if_known(score)
+
+
+def p_value_text(p_value: float) -> str:
+    """A p-value with two significant digits and no exponent.
+
+    >>> p_value_text(0.25), p_value_text(0.00001234)
+    ('0.25', '0.000012')
+    """
+    return f"{p_value:.{max(2, 1 - floor(log10(p_value)))}f}"
+
+
+def one_in_text(p_value: float) -> str:
+    """A p-value as the number of rows it takes to find one that scores as high.
+
+    >>> one_in_text(0.00123), one_in_text(0.3), one_in_text(0.0)
+    ('1 in 813', '30%', 'unknown')
+    """
+    if not 0 < p_value <= 1:
+        return UNKNOWN
+    return share_text(p_value) if p_value > 0.05 else f"1 in {float(f'{1 / p_value:.3g}'):,.0f}"
+
+
+def decimals_text(value: float, decimals: int) -> str:
+    """A number in a table: a dash for what is not known, and never minus zero.
+
+    >>> decimals_text(-0.0004, 3), decimals_text(float("nan"), 3)
+    ('0.000', '-')
+    """
+    return f"{round(value, decimals) + 0.0:.{decimals}f}" if value == value else "-"
+
+
+def range_text(low: float, high: float, form: str = ".3f") -> str:
+    """Two ends.
+
+    >>> range_text(0.25, 0.5), range_text(0.25, 0.5, ".0%")
+    ('0.250 to 0.500', '25% to 50%')
+    """
+    return f"{low:{form}} to {high:{form}}"
+
+
+def interval_text(value: float, low: float, high: float, form: str = ".3f") -> str:
+    """A value with its interval, if that is known.
+
+    >>> interval_text(0.4, 0.25, 0.5, ".2f"), interval_text(0.4, float("nan"), float("nan"), ".2f")
+    ('0.40 (0.25 to 0.50)', '0.40')
+    """
+    return f"{value:{form}}" + (f" ({range_text(low, high, form)})" if isfinite(low) else "")
+
+
+def count_text(number: int, one: str, many: str) -> str:
+    """A number with its noun.
+
+    >>> count_text(1, "row", "rows"), count_text(1200, "row", "rows")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def tick_text(value: float) -> str:
+    """A number on an axis.
+
+    >>> [tick_text(value) for value in (0.25, 20_000, 3_000_000)]
+    ['0.25', '20k', '3M']
+    """
+    if value >= 1000:
+        return f"{value / 1000:g}k" if value < 1e6 else f"{value / 1e6:g}M"
+    return f"{value:.3g}"
+
+
+def duration_text(seconds: float) -> str:
+    """A time.
+
+    >>> duration_text(59.4), duration_text(61)
+    ('59 s', '1 min 01 s')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def megabytes_text(n_bytes: float) -> str:
+    """A size.
+
+    >>> megabytes_text(1_234_567)
+    '1.2 MB'
+    """
+    return f"{n_bytes / 1e6:.1f} MB"
+
+
+def parameter_text(value: Any) -> str:
+    """A parameter's value.
+
+    >>> parameter_text(True), parameter_text(None), parameter_text(0.50), parameter_text("auto")
+    ('yes', 'not set', '0.5', 'auto')
+    """
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def cut(text: str, size: int = MAX_SHOWN) -> str:
     """A text, or its beginning.
 
@@ -40,12 +171,12 @@ def cut(text: str, size: int = MAX_SHOWN) -> str:
 
 
 def shown(name: str) -> str:
-    """A column's name in a sentence; in quotes where it would not be seen as a name."""
+    """A column's name in a sentence; quoted where it would not be recognised as a name."""
     return cut(name) if name.strip() == name != "" and name.isprintable() else repr(cut(name))
 
 
 def missing_text(name: str, share: float) -> str:
-    """That a value is missing, and how often that was so."""
+    """That a value is missing, and how often it was in training."""
     often = f"as in {share_text(share)} of rows" if share else "as in no row of the training table"
     return f"{shown(name)} is missing ({often})"
 
@@ -57,12 +188,3 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def contribution_text(part: float) -> str:
-    """What a column adds to a score: with its sign, and one digit after the point at least.
-
-    >>> contribution_text(3.14159), contribution_text(-0.0123), contribution_text(751.2)
-    ('+3.1', '-0.01', '+751.2')
-    """
-    return f"{part:+,.{1 if abs(part) >= 1 else 2}f}"

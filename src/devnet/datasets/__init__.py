@@ -1,4 +1,4 @@
-"""The paper's nine data sets: fetched from public addresses, read from their published formats."""
+"""The paper's nine data sets: fetched from public addresses, read in their published formats."""
 
 import lzma
 import os
@@ -16,14 +16,14 @@ from devnet.core.names import known
 from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.download import DownloadError, NotServedError, checksum
 from devnet.datasets.download import download as download_file
-from devnet.datasets.records import File, PublishedCopy, SetRecord
+from devnet.datasets.records import File, PublishedCopy, SetRecord, Size
 
 __all__ = ["DATASETS", "Dataset", "DownloadError", "fetch", "find", "load"]
 
 Folder = str | os.PathLike[str]
 OnProgress = Callable[[str, int, int | None], object]
 
-# What parsers raise on a file that is cut, damaged or something else than its name says.
+# What parsers raise on a file that is truncated, damaged or not what its name says.
 DAMAGE = (
     OSError, EOFError, LookupError, ValueError, lzma.LZMAError, tarfile.TarError,
     zipfile.BadZipFile, zlib.error,
@@ -36,8 +36,8 @@ class Dataset(NamedTuple):
     name: str
     rows: Any  # (n, d) float32 array or CSR matrix
     is_anomaly: np.ndarray  # (n,) bool
-    feature_names: list[str]  # empty where the source has none
-    description: str  # says where it differs from the paper's set
+    feature_names: list[str]  # empty if the source has none
+    description: str  # says how it differs from the paper's set
 
 
 def load(name: str, folder: Folder | None = None) -> Dataset:
@@ -48,8 +48,8 @@ def load(name: str, folder: Folder | None = None) -> Dataset:
     name : str
         A key of `DATASETS`.
     folder : str or path, optional
-        Where its files are; by default the folder that the environment variable DEVNET_DATA names,
-        then `devnet` in the user's cache folder.
+        Folder of its files; by default that of the environment variable DEVNET_DATA, then
+        `devnet` in the user's cache folder.
 
     Returns
     -------
@@ -58,9 +58,9 @@ def load(name: str, folder: Folder | None = None) -> Dataset:
     Raises
     ------
     ValueError
-        For an unknown name, and for a file that cannot be read.
+        For an unknown name or a file that cannot be read.
     FileNotFoundError
-        Where no copy of the set is found; says which files are looked for.
+        If no copy of the set is found; says which files were looked for.
     """
     found = find(name, folder)
     record = DATASETS[name]
@@ -73,40 +73,36 @@ def load(name: str, folder: Folder | None = None) -> Dataset:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise ValueError(
             f"cannot read {', '.join(map(str, paths))} as {source.format} ({reason}). The copy is "
-            f"damaged or another file; delete it and get it again {_how_to_get(name, folder)}."
+            f"damaged or a different file; delete it and get it again {_how_to_get(name, folder)}."
         ) from error
-    n, d = table.rows.shape
-    facts = f"{name}: {n:,} rows, {d:,} columns, {int(table.is_anomaly.sum()):,} anomalies"
-    differs = []
-    if (n, d) != (record.n_rows, record.n_columns):
-        differs.append(f"the paper's has {record.n_rows:,} rows and {record.n_columns:,} columns")
-    differs += [source.note] if source.note else []
-    description = f"{facts} ({record.anomaly}); {'; '.join(differs) or 'as in the paper'}."
+    n_rows, n_columns = table.rows.shape
+    size = Size(n_rows, n_columns, int(table.is_anomaly.sum()))
+    description = record.describe(name, source, size)
     return Dataset(name, table.rows, table.is_anomaly, table.names, description)
 
 
 def find(name: str, folder: Folder | None = None) -> tuple[PublishedCopy, list[Path]] | None:
-    """The copy that `load` reads: its source and its files, or None where there is no copy."""
+    """The copy that `load` reads: its source and its files, or None."""
     return DATASETS[known(name, DATASETS, "data set")].find(_folders(folder))
 
 
 def fetch(
     name: str, folder: Folder | None = None, on_progress: OnProgress | None = None
 ) -> list[Path]:
-    """Download one of the paper's data sets from a public address, where there is one.
+    """Download one of the paper's data sets, if it has a public address.
 
-    Files that are already there are not downloaded again.
+    Files that exist are not downloaded again.
 
     Parameters
     ----------
     name : str
         A key of `DATASETS`.
     folder : str or path, optional
-        Where to put the files; by default `devnet` in the user's cache folder. It is made where it
-        does not exist.
+        Folder for the files, created if necessary; by default `devnet` in the user's cache
+        folder.
     on_progress : callable, optional
-        Called with a file's name, the bytes of it that are there, and all its bytes, or None where
-        the server does not say how many those are.
+        Called with a file's name, the bytes received so far, and the file's size, or None if the
+        server does not give it.
 
     Returns
     -------
@@ -118,7 +114,7 @@ def fetch(
     ValueError
         For an unknown name.
     DownloadError
-        Where a file could not be fetched; says why and what to do.
+        If a file could not be fetched; says why and what to do.
     """
     record = DATASETS[known(name, DATASETS, "data set")]
     folders = _folders(folder)
@@ -129,9 +125,9 @@ def fetch(
             f"{name} cannot be downloaded without a login: get {wanted} by hand from "
             f"{record.address} and put it into {folders[-1]}."
         )
-    for place in folders:
-        if all(_is_whole(place / file.name, file.sha256) for file in source.files):
-            return [place / file.name for file in source.files]
+    for one in folders:
+        if all(_is_complete(one / file.name, file.sha256) for file in source.files):
+            return [one / file.name for file in source.files]
     try:
         return [_fetch_file(file, folders[-1], on_progress) for file in source.files]
     except NotServedError as error:
@@ -142,16 +138,15 @@ def fetch(
 
 
 def _fetch_file(file: File, folder: Path, on_progress: OnProgress | None) -> Path:
-    """Where a file is, once it is there."""
+    """Fetch one file if necessary; return its path."""
     target = folder / file.name
-    if _is_whole(target, file.sha256):
+    if _is_complete(target, file.sha256):
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DownloadError(
-            f"cannot make the folder {target.parent} ({error.strerror}). Name a folder that can be "
-            "written to."
+            f"cannot create the folder {target.parent} ({error.strerror}). Name a writable folder."
         ) from error
 
     def report(done: int, total: int | None) -> None:
@@ -162,7 +157,7 @@ def _fetch_file(file: File, folder: Path, on_progress: OnProgress | None) -> Pat
     return target
 
 
-def _is_whole(path: Path, sha256: str) -> bool:
+def _is_complete(path: Path, sha256: str) -> bool:
     return path.is_file() and (not sha256 or checksum(path) == sha256)
 
 
@@ -188,7 +183,7 @@ def _how_to_get(name: str, folder: Folder | None) -> str:
 
 
 def _folders(folder: Folder | None) -> list[Path]:
-    """Where to look for files, in this order; new ones go to the last."""
+    """Folders to search, in this order; new files go to the last."""
     if folder is not None:
         return [Path(folder)]
     named = os.environ.get("DEVNET_DATA")
@@ -196,7 +191,7 @@ def _folders(folder: Folder | None) -> list[Path]:
 
 
 def _cache() -> Path:
-    """The platform's folder for files that can be had again."""
+    """The platform's cache folder for devnet."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":

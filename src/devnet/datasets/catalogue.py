@@ -1,13 +1,13 @@
-"""The paper's nine data sets as data: what they are, and where copies of them come from."""
+"""The paper's nine data sets as data: what they are, and where to get copies."""
 
 from devnet.datasets import parsers
-from devnet.datasets.records import File, PublishedCopy, SetRecord
+from devnet.datasets.records import File, PublishedCopy, SetRecord, Size
 
 AUTHORS = "https://raw.githubusercontent.com/GuansongPang/deviation-network/master/dataset"
 ADBENCH = "https://raw.githubusercontent.com/Minqi824/ADBench/main/adbench/datasets/Classical"
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
-CC_BY = "CC BY 4.0, as UCI states it"
+CC_BY = "CC BY 4.0, according to UCI"
 MATRIX_NPZ = "NumPy .npz with the arrays X and y"
 LABELLED_CSV = "CSV with a header, last column class"
 CSR_NPZ = "SciPy CSR matrix in an .npz, labels in an .npy"
@@ -28,6 +28,7 @@ DATASETS = {
                 files=(File("donors.npz", f"{ADBENCH}/11_donors.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
+                size=Size(619_326, 10, 36_710),
             ),
         ),
     ),
@@ -58,6 +59,7 @@ DATASETS = {
                 parse=parsers.census,
                 format="two gzipped files of comma-separated records, no header, last field income",
                 note="the one-hot encoding is a reconstruction",
+                size=Size(299_285, 500, 18_568),
             ),
         ),
     ),
@@ -69,7 +71,7 @@ DATASETS = {
         labelled_share_of_training=0.01,
         labelled_share_of_anomalies=6.10,
         address="https://www.kaggle.com/mlg-ulb/creditcardfraud",
-        licence="Open Database License, contents under DbCL 1.0, as Kaggle states it",
+        licence="Open Database License, contents under DbCL 1.0, according to Kaggle",
         citation="Dal Pozzolo, Caelen, Johnson, Bontempi, Calibrating Probability with "
         "Undersampling for Unbalanced Classification, IEEE SSCI, 2015",
         sources=(
@@ -83,11 +85,13 @@ DATASETS = {
                 ),
                 parse=parsers.credit_card_csv,
                 format="CSV with a header: Time, V1 to V28, Amount, Class",
+                size=Size(284_807, 29, 492),
             ),
             PublishedCopy(
                 files=(File("fraud.npz"),),
                 parse=parsers.raw_matrix_npz,
                 format=f"{MATRIX_NPZ}, not scaled",
+                size=Size(284_807, 29, 492),
             ),
         ),
     ),
@@ -106,6 +110,7 @@ DATASETS = {
                 files=(File("celeba.npz", f"{ADBENCH}/8_celeba.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
+                size=Size(202_599, 39, 4_547),
             ),
         ),
     ),
@@ -131,6 +136,7 @@ DATASETS = {
                 ),
                 parse=parsers.labelled_csv,
                 format=f"{LABELLED_CSV}, in a .tar.xz archive",
+                size=Size(95_329, 196, 2_329),
             ),
         ),
     ),
@@ -149,14 +155,13 @@ DATASETS = {
             PublishedCopy(
                 files=tuple(File(f"url_svmlight/Day{day}.svm") for day in parsers.URL_DAYS),
                 parse=parsers.svmlight_days,
-                format="svmlight, one file a day, the first week",
+                format="svmlight, one file per day, the first week",
             ),
             PublishedCopy(
-                # The server of the set's own page has no https, and there is no checksum.
+                # The server of the set's own page lacks https, and no checksum is published.
                 files=(File("url_svmlight.tar.gz", f"{UCI}/url/url_svmlight.tar.gz"),),
                 parse=parsers.svmlight_days_archive,
-                format="svmlight, one file a day in a .tar.gz archive, of which the first week is "
-                "read",
+                format="svmlight, one file per day in a .tar.gz archive, the first week of it",
             ),
             PublishedCopy(
                 files=(File("url_X.npz"), File("url_y.npy")),
@@ -165,6 +170,7 @@ DATASETS = {
                 note="a SUBSTITUTE: other real URLs of the same size and sparsity; its accuracy "
                 "cannot be compared with the paper's",
                 is_substitute=True,
+                size=Size(89_063, 3_267_850, 1_505),
             ),
         ),
     ),
@@ -184,16 +190,19 @@ DATASETS = {
                 files=(File("campaign.npz", f"{ADBENCH}/5_campaign.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
+                size=Size(41_188, 62, 4_640),
             ),
             PublishedCopy(
                 files=(File("bank-additional-full.csv"),),
                 parse=parsers.bank_marketing_csv,
                 format="CSV with a header and semicolons, last column y",
+                size=Size(41_188, 62, 4_640),
             ),
             PublishedCopy(
                 files=(File("bank-additional.zip", f"{UCI}/00222/bank-additional.zip"),),
                 parse=parsers.bank_marketing_csv,
                 format="CSV with a header and semicolons, last column y, in a .zip archive",
+                size=Size(41_188, 62, 4_640),
             ),
         ),
     ),
@@ -223,7 +232,7 @@ DATASETS = {
                     ),
                 ),
                 parse=parsers.news20_svmlight,
-                format="svmlight, compressed by bzip2",
+                format="svmlight, compressed with bzip2",
             ),
             PublishedCopy(
                 files=(File("news20_X.npz"), File("news20_y.npy")),
@@ -231,6 +240,7 @@ DATASETS = {
                 format=CSR_NPZ,
                 note="rebuilt from the raw messages, not the LIBSVM file",
                 is_substitute=True,
+                size=Size(10_523, 1_343_317, 526),
             ),
         ),
     ),
@@ -255,6 +265,7 @@ DATASETS = {
                 ),
                 parse=parsers.labelled_csv,
                 format=LABELLED_CSV,
+                size=Size(7_200, 21, 534),
             ),
         ),
     ),

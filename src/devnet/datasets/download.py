@@ -1,4 +1,4 @@
-"""One file from a public address: resumed, checked, under its name only when it is whole."""
+"""Download one file: resumable, checked, under its own name only when complete."""
 
 import errno
 import hashlib
@@ -10,6 +10,8 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
+
+from devnet.core.wording import megabytes_text
 
 TIMEOUT = 30  # seconds without a byte
 CHUNK = 1 << 16
@@ -31,7 +33,7 @@ class DownloadError(OSError):
 
 
 class NotServedError(DownloadError):
-    """A file that its address does not give: it has to be looked for elsewhere."""
+    """A file that its address does not serve: it must be found elsewhere."""
 
 
 class _BrokenOff(Exception):
@@ -43,8 +45,8 @@ def download(
 ) -> None:
     """Fetch one file.
 
-    What has come so far stands beside the target in a file that ends in `.part`. After an
-    interruption the next call goes on there, if the server can.
+    What has been received is kept next to the target in a file that ends in `.part`. After an
+    interruption the next call resumes there, if the server supports it.
 
     Parameters
     ----------
@@ -53,21 +55,21 @@ def download(
     target : path
         The file to write, in a folder that exists.
     sha256 : str, default=""
-        The checksum that the file must have, in hexadecimal digits; empty for any.
+        The expected checksum in hexadecimal digits; empty to accept any.
     on_progress : callable, optional
-        Called with the bytes that are there and the bytes of the whole file, or None where the
-        server does not say how many those are.
+        Called with the bytes received so far and the size of the file, or None if the server does
+        not give it.
 
     Raises
     ------
     DownloadError
-        Where the file could not be fetched whole. There is never half a file under the target's
-        name.
+        If the file could not be fetched completely. The target's name never stands for a partial
+        file.
     """
     if urlsplit(address).scheme not in ("http", "https"):
         raise DownloadError(
-            f"cannot fetch {address!r}: only addresses that start with http:// or https:// are "
-            f"fetched. Get the file by hand and save it as {target}."
+            f"cannot fetch {address!r}: only http:// and https:// addresses are supported. "
+            f"Get the file by hand and save it as {target}."
         )
     if target.is_dir():
         raise DownloadError(f"cannot write {target}: it is a folder. Name another one.")
@@ -94,7 +96,7 @@ def checksum(path: Path) -> str:
 
 
 def _open(address: str, start: int, version: str) -> tuple[HTTPResponse, int]:
-    """The server's answer, and the byte of the file at which it begins."""
+    """The server's answer, and the position in the file at which it begins."""
     try:
         answer, start = _resume(address, start, version) or (_ask(address), 0)
     except HTTPError as error:
@@ -113,20 +115,20 @@ def _open(address: str, start: int, version: str) -> tuple[HTTPResponse, int]:
 
 
 def _resume(address: str, start: int, version: str) -> tuple[HTTPResponse, int] | None:
-    """An answer to a request for the rest, or None where it does not fit to what is there."""
+    """An answer to a request for the rest, or None if it does not continue what we have."""
     if not start:
         return None
-    # Of a file that has changed since, the server then sends all instead of the rest.
+    # If the file has changed since, the server sends all of it instead of the rest.
     unchanged = {"If-Range": version} if version else {}
     try:
         answer = _ask(address, {"Range": f"bytes={start}-", **unchanged})
     except HTTPError as error:
-        if error.code != 416:  # there is no such rest
+        if error.code != 416:  # nothing is left to send
             raise
         error.close()
         return None
     if answer.status != 206:
-        return answer, 0  # the whole file: the server does not know Range
+        return answer, 0  # the complete file: the server ignores Range
     if _content_range(answer)[0] == start:
         return answer, start
     answer.close()
@@ -134,7 +136,7 @@ def _resume(address: str, start: int, version: str) -> tuple[HTTPResponse, int] 
 
 
 def _ask(address: str, headers: dict[str, str] | None = None) -> HTTPResponse:
-    """Send a request. No other kind of address is opened, not even where a server points to one."""
+    """Send a request. Only http and https are opened, even if a server redirects elsewhere."""
     opener = urllib.request.OpenerDirector()
     for handler in HANDLERS:
         opener.add_handler(handler())
@@ -144,7 +146,7 @@ def _ask(address: str, headers: dict[str, str] | None = None) -> HTTPResponse:
 
 
 def _content_range(answer: HTTPResponse) -> tuple[int | None, int | None]:
-    """First byte of an answer in its file, and the file's size."""
+    """Position of an answer in its file, and the file's size."""
     found = re.match(r"bytes (\d+)-\d+/(\d+|\*)$", answer.headers.get("Content-Range", ""))
     if not found:
         return None, None
@@ -153,7 +155,7 @@ def _content_range(answer: HTTPResponse) -> tuple[int | None, int | None]:
 
 
 def _version(answer: HTTPResponse) -> str:
-    """What tells this version of a file from others, in the server's words."""
+    """The server's mark for this version of a file."""
     etag = answer.headers.get("ETag", "")
     found: str = answer.headers.get("Last-Modified", "") if etag[:2] in ("", "W/") else etag
     return found
@@ -162,7 +164,7 @@ def _version(answer: HTTPResponse) -> str:
 def _receive(
     answer: HTTPResponse, start: int, part: Path, tag: Path, on_progress: OnProgress
 ) -> None:
-    """Write an answer to the partial file, and see that nothing is missing."""
+    """Write an answer to the partial file, and check that nothing is missing."""
     done, total = start, _content_range(answer)[1]
     if total is None and answer.length is not None:
         total = start + answer.length
@@ -180,8 +182,8 @@ def _receive(
             os.fsync(file.fileno())
     except _BrokenOff as error:
         raise DownloadError(
-            f"the transfer of {answer.url} broke off ({error}): {_of(done, total)} are there. Try "
-            f"again to resume at {done / 1e6:.1f} MB."
+            f"the transfer of {answer.url} broke off ({error}): {_of(done, total)} arrived. Try "
+            f"again to resume at {megabytes_text(done)}."
         ) from error
     except OSError as error:
         raise DownloadError(_cannot_write(part, total, error)) from error
@@ -196,12 +198,12 @@ def _read(answer: HTTPResponse) -> bytes:
 
 def _cannot_write(part: Path, total: int | None, error: OSError) -> str:
     if error.errno != errno.ENOSPC:
-        return f"cannot write {part} ({error.strerror}). Name a folder that can be written to."
+        return f"cannot write {part} ({error.strerror}). Name a writable folder."
     done = part.stat().st_size
     missing = "an unknown number of" if total is None else f"{total - done:,}"
     return (
         f"the disk is full: {missing} bytes of {part.with_suffix('').name} are missing in "
-        f"{part.parent}. The {done:,} bytes that came are kept: free some space and try "
+        f"{part.parent}. The {done:,} bytes received are kept: free some space and try "
         "again to resume there, or name another folder."
     )
 

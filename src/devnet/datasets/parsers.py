@@ -14,13 +14,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
+from devnet.core.wording import is_number
 from devnet.datasets.preparation import categories, min_max, numbers, side_by_side
 
-NEWS20_ANOMALIES = 0.05  # share after the smaller class is thinned out
+NEWS20_ANOMALIES = 0.05  # share after thinning out the smaller class
 URL_DAYS = range(7)  # the paper has the first week of the collection
-BANK_FILE = "bank-additional-full.csv"  # its archive holds a sample of it too
+BANK_FILE = "bank-additional-full.csv"  # the archive also holds a sample of it
 CENSUS_CONTINUOUS = (0, 5, 16, 17, 18, 30, 39)
-CENSUS_WEIGHT = 24  # how many people a record stands for: not a property of the person
+CENSUS_WEIGHT = 24  # number of people that a record stands for, not a property of a person
 CENSUS_NAMES = """age|class of worker|industry code|occupation code|education|wage per hour|
 enrolled in edu inst last wk|marital status|major industry code|major occupation code|race|
 hispanic origin|sex|member of a labor union|reason for unemployment|
@@ -39,11 +40,11 @@ class RawSet(NamedTuple):
 
     rows: Any  # (n, d) float32 array or CSR matrix
     is_anomaly: np.ndarray  # (n,) bool
-    names: list[str]  # of the columns; empty where there are none
+    names: list[str]  # of the columns; may be empty
 
 
 def labelled_csv(path: Path) -> RawSet:
-    """Numbers with a header line and a last column `class`: .csv, or in a .tar.xz archive."""
+    """Numbers with a header line and `class` as the last column: .csv, or in a .tar.xz archive."""
     with _open_text(path) as file:
         names = next(csv.reader([file.readline()]))
         values = np.loadtxt(file, delimiter=",", dtype=np.float32)
@@ -51,14 +52,14 @@ def labelled_csv(path: Path) -> RawSet:
 
 
 def matrix_npz(path: Path) -> RawSet:
-    """Arrays `X` and `y` in an .npz file, and `feature_names` where there are any."""
+    """Arrays `X` and `y` in an .npz file, and `feature_names` if present."""
     with np.load(path, allow_pickle=False) as file:
         names = file["feature_names"].tolist() if "feature_names" in file.files else []
         return RawSet(file["X"].astype(np.float32, copy=False), file["y"] == 1, names)
 
 
 def raw_matrix_npz(path: Path) -> RawSet:
-    """As `matrix_npz`, for columns that are still to be scaled to [0, 1]."""
+    """As `matrix_npz`, and scale columns to [0, 1]."""
     table = matrix_npz(path)
     return table._replace(rows=min_max(table.rows))
 
@@ -70,45 +71,40 @@ def csr_npz(rows: Path, labels: Path) -> RawSet:
 
 
 def credit_card_csv(path: Path) -> RawSet:
-    """The credit card transactions of ULB: V1 to V28 and Amount, scaled; Class 1 is a fraud."""
+    """The credit card transactions of ULB: V1 to V28 and Amount, scaled; Class 1 is fraud."""
     with _open_text(path) as file:
         names = next(csv.reader([file.readline()]))
         values = np.loadtxt((line.replace('"', "") for line in file), delimiter=",")
-    columns = [place for place, name in enumerate(names) if name not in ("Time", "Class")]
+    columns = [i for i, name in enumerate(names) if name not in ("Time", "Class")]
     is_anomaly = values[:, names.index("Class")] == 1
-    return RawSet(min_max(values[:, columns]), is_anomaly, [names[place] for place in columns])
+    return RawSet(min_max(values[:, columns]), is_anomaly, [names[i] for i in columns])
 
 
 def bank_marketing_csv(path: Path) -> RawSet:
     """UCI bank marketing, separated by semicolons; `y` is yes for a successful campaign.
 
-    As .csv, or in the .zip archive in which it is published.
+    Either .csv, or the published .zip archive.
     """
     with _open_text(path, BANK_FILE) as file:
         records = list(csv.reader(file, delimiter=";"))
     names, columns = records[0], list(zip(*records[1:], strict=True))
     parts = []
     for name, texts in zip(names[:-1], columns[:-1], strict=True):
-        encode = numbers if _is_number(texts[0]) else categories
+        encode = numbers if is_number(texts[0]) else categories
         parts.append(encode(name, list(texts)))
     table = side_by_side(parts)
     return RawSet(min_max(table.values), np.array(columns[-1]) == "yes", table.names)
 
 
 def census(data: Path, test: Path) -> RawSet:
-    """UCI census-income: 7 continuous columns scaled, 33 nominal ones one-hot, `?` all zeros."""
+    """UCI census-income: 7 continuous columns scaled, 33 nominal ones one-hot, `?` as all zeros."""
     records = [record for path in (data, test) for record in _census_records(path)]
     columns = list(zip(*records, strict=True))
     nominal = [
-        place
-        for place in range(len(CENSUS_NAMES))
-        if place not in CENSUS_CONTINUOUS and place != CENSUS_WEIGHT
+        i for i in range(len(CENSUS_NAMES)) if i not in CENSUS_CONTINUOUS and i != CENSUS_WEIGHT
     ]
-    parts = [numbers(CENSUS_NAMES[place], list(columns[place])) for place in CENSUS_CONTINUOUS]
-    parts += [
-        categories(CENSUS_NAMES[place], list(columns[place]), drop_one_of_two=True)
-        for place in nominal
-    ]
+    parts = [numbers(CENSUS_NAMES[i], list(columns[i])) for i in CENSUS_CONTINUOUS]
+    parts += [categories(CENSUS_NAMES[i], list(columns[i]), drop_one_of_two=True) for i in nominal]
     table = side_by_side(parts)
     is_anomaly = np.array([label.startswith("50000+") for label in columns[-1]])
     return RawSet(min_max(table.values), is_anomaly, table.names)
@@ -120,11 +116,11 @@ def svmlight_days(*paths: Path) -> RawSet:
 
 
 def svmlight_days_archive(path: Path) -> RawSet:
-    """The first week of the URL collection, straight out of its .tar.gz archive."""
+    """The first week of the URL collection, straight from its .tar.gz archive."""
     wanted = [f"Day{day}.svm" for day in URL_DAYS]
     days = {}
     with tarfile.open(path) as archive:
-        for member in archive:  # one pass: to go back in a compressed file is to start anew
+        for member in archive:  # one pass: going back in a compressed file means starting over
             name = PurePosixPath(member.name).name
             if name in wanted:
                 with _member(archive, member) as file:
@@ -138,7 +134,7 @@ def svmlight_days_archive(path: Path) -> RawSet:
 
 
 def news20_svmlight(path: Path) -> RawSet:
-    """LIBSVM's news20.binary with the smaller class thinned out to 5%, always to the same rows."""
+    """LIBSVM's news20.binary with the smaller class thinned to 5%, always the same rows."""
     rows, labels = _svmlight(str(path))
     is_anomaly = labels == (1 if (labels == 1).sum() < (labels != 1).sum() else -1)
     normal, anomalies = np.flatnonzero(~is_anomaly), np.flatnonzero(is_anomaly)
@@ -158,7 +154,7 @@ def _open_text(path: Path, member: str = "*.csv") -> Iterator[TextIO]:
                 yield file
     elif path.suffix == ".zip":
         with zipfile.ZipFile(path) as packed:
-            # macOS leaves a file ._NAME beside each NAME; `match` compares whole names
+            # macOS leaves a file ._NAME next to each NAME; `match` compares complete names
             name = next((n for n in packed.namelist() if PurePosixPath(n).match(member)), member)
             with packed.open(name) as content, _text(content) as file:
                 yield file
@@ -182,7 +178,7 @@ def _member(archive: tarfile.TarFile, member: tarfile.TarInfo | None) -> IO[byte
 
 
 def _svmlight(file: str | IO[bytes]) -> tuple[Any, np.ndarray]:
-    """Rows and labels of an svmlight file, which may be compressed by gzip or bzip2."""
+    """Rows and labels of an svmlight file, possibly compressed with gzip or bzip2."""
     rows, labels = load_svmlight_file(file, dtype=np.float32)
     return rows, labels
 
@@ -201,11 +197,3 @@ def _census_records(path: Path) -> Iterator[list[str]]:
         for line in file:
             if line.strip():
                 yield [text.strip() for text in line.split(",")]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -19,7 +19,7 @@ DAY = 24 * 3600
 
 
 class Draft(NamedTuple):
-    """Payments in no order, one entry a payment; names are places in the world's lists."""
+    """Payments in no particular order, one entry each; names are indices into the world's lists."""
 
     customer: np.ndarray
     second: np.ndarray  # since the batch began
@@ -40,7 +40,7 @@ def draw_normal(generator: np.random.Generator, world: World, n_rows: int, n_day
     customers = world.customers
     customer = customers.active[generator.integers(POOL, size=n_rows)]
     following = np.arange(1, n_rows, 2)[generator.random(n_rows // 2) < 0.12]
-    customer[following] = customer[following - 1]  # goes on to another shop
+    customer[following] = customer[following - 1]  # then visits another shop
     category = _choose_categories(generator, world, customer)
     online_share = np.array([one.online for one in CATEGORIES.values()], dtype=np.float32)
     is_online = _uniform(generator, n_rows) < online_share[category]
@@ -77,13 +77,13 @@ def choose_merchants(
     generator: np.random.Generator, world: World, category: np.ndarray
 ) -> np.ndarray:
     """Merchants of the categories, a few of them far more often than others."""
-    place = world.merchant_pool[generator.integers(POOL, size=len(category))]
-    merchant: np.ndarray = category * N_MERCHANTS_EACH + place
+    index = world.merchant_pool[generator.integers(POOL, size=len(category))]
+    merchant: np.ndarray = category * N_MERCHANTS_EACH + index
     return merchant
 
 
 def round_prices(generator: np.random.Generator, amount: np.ndarray) -> np.ndarray:
-    """Prices as shops have them: whole, one cent below, full tens, or any."""
+    """Prices as in shops: round, one cent below, full tens, or any."""
     style = _uniform(generator, len(amount))
     whole = np.maximum(np.rint(amount), 1)
     price = np.where(style < 0.2, whole - 0.01, np.where(style < 0.34, whole, amount))
@@ -111,7 +111,7 @@ def _choose_times(
     category: np.ndarray,
     n_days: int,
 ) -> np.ndarray:
-    """Seconds since the batch began; late customers pay ten hours later half of the time."""
+    """Seconds since the batch began; late customers pay ten hours later half the time."""
     n_rows = len(customer)
     profiles = list(HOURS)
     profile = np.array([profiles.index(one.hours) for one in CATEGORIES.values()])
@@ -165,7 +165,7 @@ def _choose_devices(
 
 
 def _draw_declined(generator: np.random.Generator, n_rows: int) -> np.ndarray:
-    """Mistyped numbers, mostly none; some customers try again and again."""
+    """Failed attempts, mostly none; some customers keep trying."""
     declined = (_uniform(generator, n_rows) < 0.05).astype(np.int32)
     stubborn = np.flatnonzero(_uniform(generator, n_rows) < 0.008)
     declined[stubborn] += generator.geometric(0.3, len(stubborn)).astype(np.int32)

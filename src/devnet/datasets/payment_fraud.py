@@ -18,7 +18,7 @@ class Fraud(NamedTuple):
     """How often a kind of fraud occurs."""
 
     share: float  # of all payments
-    is_labelled: bool  # whether any of it is ever found out
+    is_labelled: bool  # whether any of it is ever detected
 
 
 KINDS = {
@@ -49,7 +49,7 @@ def commit_fraud(generator: np.random.Generator, world: World, draft: Draft, n_d
 def _steal_cards(
     generator: np.random.Generator, world: World, draft: Draft, rows: np.ndarray
 ) -> None:
-    """In shops far from home, high amounts, one soon after the other."""
+    """High amounts in shops far from home, in quick succession."""
     n = len(rows)
     _in_bursts(generator, draft, rows, 5, 600)
     names = ("electronics", "clothing", "jewellery", "fuel", "groceries", "sports", "restaurants")
@@ -87,7 +87,7 @@ def _test_cards(
 def _take_over(
     generator: np.random.Generator, world: World, draft: Draft, rows: np.ndarray
 ) -> None:
-    """Online from a new device, at unusual hours, for what can be sold again."""
+    """Online from a new device, at unusual hours, for goods that can be resold."""
     n = len(rows)
     _in_bursts(generator, draft, rows, 2, 3600)
     category = _some(generator, ("electronics", "gift cards", "travel", "jewellery"), n)
@@ -103,7 +103,7 @@ def _take_over(
 
 
 def _collude(generator: np.random.Generator, draft: Draft, rows: np.ndarray) -> None:
-    """Round amounts at a few particular merchants; the rest is as usual."""
+    """Round amounts at a few particular merchants; otherwise as usual."""
     n = len(rows)
     category = _some(generator, ("restaurants", "clothing", "furniture"), n)
     draft.category[rows] = category
@@ -114,7 +114,7 @@ def _collude(generator: np.random.Generator, draft: Draft, rows: np.ndarray) -> 
 def _in_bursts(
     generator: np.random.Generator, draft: Draft, rows: np.ndarray, size: int, gap: float
 ) -> None:
-    """Give each run of `size` rows the customer of the first, each a while after the one before."""
+    """Give each run of `size` rows the customer of its first row, shortly after one another."""
     n = len(rows)
     first = rows[np.arange(n) // size * size]
     waits = 15 + generator.exponential(gap, n)
@@ -134,5 +134,5 @@ def _change_devices(
 
 
 def _some(generator: np.random.Generator, names: tuple[str, ...], n: int) -> np.ndarray:
-    places = np.array([list(CATEGORIES).index(name) for name in names], dtype=np.int32)
-    return places[generator.integers(len(names), size=n)]
+    codes = np.array([list(CATEGORIES).index(name) for name in names], dtype=np.int32)
+    return codes[generator.integers(len(names), size=n)]

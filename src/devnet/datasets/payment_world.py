@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-POOL = 1 << 16  # entries of a table that choices are drawn from
-N_MERCHANTS_EACH = 240  # of a category
+POOL = 1 << 16  # entries of the tables that choices are drawn from
+N_MERCHANTS_EACH = 240  # per category
 START = np.datetime64("2025-03-03", "ms")  # a Monday
 FAVOURITES = 4  # categories that a customer prefers
 
@@ -15,7 +15,7 @@ class Category(NamedTuple):
     """What payments of a merchant category look like."""
 
     share: float
-    amount: float  # the typical one, in EUR
+    amount: float  # typical, in EUR
     spread: float  # of the amount's logarithm
     online: float  # share of payments
     hours: str  # a key of HOURS
@@ -88,25 +88,25 @@ SECOND_WORDS = (
 
 
 class Customers(NamedTuple):
-    """Everybody who pays, and their habits; one entry a customer."""
+    """All customers and their habits; one entry per customer."""
 
-    active: np.ndarray  # (POOL,) customers, each as often as they pay
+    active: np.ndarray  # (POOL,) customers, as often as they pay
     country: np.ndarray  # where home is
-    days: np.ndarray  # since when, in days before START
+    days: np.ndarray  # customer since, in days before START
     spending: np.ndarray  # factor of amounts
     favourites: np.ndarray  # (n, FAVOURITES) categories
     device: np.ndarray
     is_late: np.ndarray  # awake at night
     travels: np.ndarray  # share of payments away from home
-    limit: np.ndarray  # nan where unknown
+    limit: np.ndarray  # nan if unknown
 
 
 class World(NamedTuple):
-    """What all batches of a seed share."""
+    """What all batches with the same seed share."""
 
     customers: Customers
-    merchants: list[str]  # N_MERCHANTS_EACH for each category
-    merchant_pool: np.ndarray  # (POOL,) places in a category, some far more often
+    merchants: list[str]  # N_MERCHANTS_EACH per category
+    merchant_pool: np.ndarray  # (POOL,) indices within a category, some far more often
     category_pool: np.ndarray  # (POOL,)
     country_pool: np.ndarray  # (POOL,)
     hour_pools: np.ndarray  # (n_profiles, POOL) hours
@@ -154,6 +154,6 @@ def _merchant_names(generator: np.random.Generator) -> list[str]:
 
 
 def pool_of(weights: ArrayLike) -> np.ndarray:
-    """Places 0, 1, ... in proportion to their weights, (POOL,); drawing an entry draws a place."""
+    """Indices 0, 1, ... in proportion to their weights, (POOL,), to draw from."""
     edges = np.cumsum(weights) / np.sum(weights)
     return np.searchsorted(edges, (np.arange(POOL) + 0.5) / POOL).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Made-up raw card payments: mixed columns, missing values, fraud of which little is labelled."""
+"""Made-up raw card payments: mixed columns, missing values, and fraud that is rarely labelled."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 LABELLED_SHARE = 0.0003  # of all payments
 PER_DAY = 14_000  # payments
 LEAST_DAYS = 14
-PER_CUSTOMER = 10  # payments of the least days
+PER_CUSTOMER = 10  # payments in LEAST_DAYS
 MOST_CUSTOMERS = 20_000
 SCHEMA_VERSION = 3
 
 
 class Payments(NamedTuple):
-    """Payments as a bank has them, and the truth that it does not have."""
+    """Payments as a bank sees them, and the truth, which it does not know."""
 
     table: "pa.Table"
     kind: np.ndarray  # (n,) str: "normal" or the kind of fraud
 
 
 def make_payments(n_rows: int = 200_000, *, seed: int = 0) -> Payments:
-    """Make up card payments, in the order of time.
+    """Make up card payments, in chronological order.
 
     About 0.6% are fraud, of four kinds: "stolen card", "card testing", "account takeover" and
     "collusion". The column `fraud` is 1 for 30 of 100,000 payments and null for all others;
@@ -65,15 +65,15 @@ def payment_batches(
 ) -> Iterator["pa.Table"]:
     """Make up any number of card payments in bounded memory.
 
-    Each batch goes on where the time of the one before ends, with the same customers. It depends
-    on the seed, its place and `batch_rows` only; the last one is cut.
+    Each batch continues in time where the previous one ends, with the same customers. It depends
+    only on the seed, its number and `batch_rows`; the last batch is cut to size.
 
     Parameters
     ----------
     n_rows, seed
         As for `make_payments`, which makes the first batch of its size.
     batch_rows : int
-        Rows of a batch.
+        Rows per batch.
     """
     _check_count("n_rows", n_rows)
     _check_count("batch_rows", batch_rows)
@@ -82,8 +82,8 @@ def payment_batches(
 
 def _batches(n_rows: int, seed: int, batch_rows: int) -> Iterator["pa.Table"]:
     world = make_world(seed, _n_customers(batch_rows))
-    for place, start in enumerate(range(0, n_rows, batch_rows)):
-        batch = _make_batch(world, seed, place, batch_rows).table
+    for number, start in enumerate(range(0, n_rows, batch_rows)):
+        batch = _make_batch(world, seed, number, batch_rows).table
         yield batch.slice(0, n_rows - start)
 
 
@@ -96,34 +96,34 @@ def _n_customers(n_rows: int) -> int:
     return int(np.clip(n_rows // PER_CUSTOMER, 100, MOST_CUSTOMERS))
 
 
-def _make_batch(world: World, seed: int, place: int, n_rows: int) -> Payments:
-    generator = np.random.default_rng([seed, 1, place])
+def _make_batch(world: World, seed: int, number: int, n_rows: int) -> Payments:
+    generator = np.random.default_rng([seed, 1, number])
     n_days = max(LEAST_DAYS, -(-n_rows // (7 * PER_DAY)) * 7)  # whole weeks
     draft = draw_normal(generator, world, n_rows, n_days)
     draft = draft._replace(amount=round_prices(generator, draft.amount))
     commit_fraud(generator, world, draft, n_days)
     order = np.argsort(draft.second)
     draft = Draft(*(column[order] for column in draft))
-    table = _as_table(generator, world, draft, place, n_days)
+    table = _as_table(generator, world, draft, number, n_days)
     return Payments(table, np.array(KIND_NAMES)[draft.kind])
 
 
 def _as_table(
-    generator: np.random.Generator, world: World, draft: Draft, place: int, n_days: int
+    generator: np.random.Generator, world: World, draft: Draft, number: int, n_days: int
 ) -> "pa.Table":
     import pyarrow as pa
 
     n_rows = len(draft.kind)
     customers = world.customers
-    gaps, attempts = _by_customer(generator, draft, has_past=place > 0)
+    gaps, attempts = _by_customer(generator, draft, has_past=number > 0)
     limit = customers.limit[draft.customer]
     since = (START.astype("datetime64[D]") - customers.days).astype("datetime64[D]")
     distance = np.round(draft.distance.astype(np.float64), 1)
     no_distance = generator.random(n_rows, dtype=np.float32) < 0.08
     own = np.array([CURRENCIES.index(OWN_CURRENCY.get(name, "EUR")) for name in COUNTRIES])
-    begin = START + np.timedelta64(place * n_days, "D")
+    begin = START + np.timedelta64(number * n_days, "D")
     columns = {
-        "payment_id": _identifiers(place * n_rows, n_rows),
+        "payment_id": _identifiers(number * n_rows, n_rows),
         "time": pa.array(begin + 1000 * draft.second.astype("timedelta64[ms]")),
         "customer_id": pa.array(10_000 + draft.customer.astype(np.int64)),
         "customer_since": pa.array(since).take(pa.array(draft.customer)),
@@ -151,9 +151,9 @@ def _as_table(
 def _by_customer(
     generator: np.random.Generator, draft: Draft, *, has_past: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Minutes since a customer's last payment, and attempts of the day so far, this one included.
+    """Minutes since a customer's last payment, and attempts so far that day, this one included.
 
-    In the first batch a customer's first payment has no last one; in others the last one lies
+    In the first batch a customer's first payment has no predecessor; in later batches it lies
     before the batch.
     """
     n_rows = len(draft.customer)
@@ -174,13 +174,13 @@ def _by_customer(
 
 
 def _unordered(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    placed = np.empty_like(values)
-    placed[order] = values
-    return placed
+    restored = np.empty_like(values)
+    restored[order] = values
+    return restored
 
 
 def _entry_modes(generator: np.random.Generator, draft: Draft) -> np.ndarray:
-    """Small amounts are mostly paid contactless; online there are wallets and subscriptions."""
+    """Small amounts are mostly contactless; online also has wallets and subscriptions."""
     chance = generator.random(len(draft.kind), dtype=np.float32)
     n_contactless = np.where(draft.amount < 50, 0.72, 0.25)
     in_shop = np.where(
@@ -191,11 +191,11 @@ def _entry_modes(generator: np.random.Generator, draft: Draft) -> np.ndarray:
 
 
 def _labels(generator: np.random.Generator, kind: np.ndarray) -> Any:
-    """1 for some fraud of the kinds that are found out, null otherwise."""
+    """1 for some fraud of the kinds that are detected, null otherwise."""
     import pyarrow as pa
 
-    found_out = [code for code, fraud in enumerate(KINDS.values(), start=1) if fraud.is_labelled]
-    candidates = np.flatnonzero(np.isin(kind, found_out))
+    detected = [code for code, fraud in enumerate(KINDS.values(), start=1) if fraud.is_labelled]
+    candidates = np.flatnonzero(np.isin(kind, detected))
     n_labelled = min(len(candidates), max(1, round(LABELLED_SHARE * len(kind))))
     is_missing = np.ones(len(kind), dtype=bool)
     is_missing[generator.choice(candidates, n_labelled, replace=False)] = False
@@ -211,7 +211,7 @@ def _identifiers(start: int, n: int) -> Any:
     return pc.binary_join_element_wise("P", digits, "")
 
 
-def _texts(names: Any, places: np.ndarray, is_missing: np.ndarray | None = None) -> Any:
+def _texts(names: Any, codes: np.ndarray, is_missing: np.ndarray | None = None) -> Any:
     import pyarrow as pa
 
-    return pa.array(list(names)).take(pa.array(places, mask=is_missing))
+    return pa.array(list(names)).take(pa.array(codes, mask=is_missing))

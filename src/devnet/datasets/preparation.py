@@ -1,4 +1,4 @@
-"""The paper's preparation of raw columns: mean for missing values, one-hot categories, min-max."""
+"""The paper's preparation of raw columns: mean imputation, one-hot categories, min-max scaling."""
 
 from typing import NamedTuple
 
@@ -8,31 +8,31 @@ MISSING = "?"
 
 
 class Columns(NamedTuple):
-    """Prepared columns and what they are called."""
+    """Prepared columns and their names."""
 
     values: np.ndarray  # (n, d) float32
     names: list[str]
 
 
 def numbers(name: str, texts: list[str]) -> Columns:
-    """One numeric column; missing values become the mean of the others."""
+    """One numeric column; missing values become the mean."""
     values = np.array([np.nan if text == MISSING else float(text) for text in texts])
     values[np.isnan(values)] = np.nanmean(values)
     return Columns(values[:, None].astype(np.float32), [name])
 
 
 def categories(name: str, texts: list[str], *, drop_one_of_two: bool = False) -> Columns:
-    """One column for each value, in alphabetical order; a missing value is zero in all of them.
+    """One column per value, in alphabetical order; a missing value is zero in all of them.
 
-    With `drop_one_of_two` a column of two values becomes a single one.
+    With `drop_one_of_two`, a column with two values becomes a single one.
     """
     known, codes = np.unique(np.array(texts), return_inverse=True)
     keep = [code for code, value in enumerate(known) if value != MISSING]
     if drop_one_of_two and len(keep) == 2:
         keep = keep[1:]
     values = np.zeros((len(texts), len(keep)), dtype=np.float32)
-    for place, code in enumerate(keep):
-        values[codes == code, place] = 1
+    for column, code in enumerate(keep):
+        values[codes == code, column] = 1
     return Columns(values, [f"{name}={known[code]}" for code in keep])
 
 

@@ -1,4 +1,4 @@
-"""What is known about a data set: the types of the catalogue."""
+"""The types of the catalogue: what is known about a data set."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,18 +11,27 @@ class File(NamedTuple):
     """One file of a copy."""
 
     name: str  # in the folder of the data sets
-    address: str = ""  # where anyone can download it; empty: to be got by hand
-    sha256: str = ""  # empty where none is published
+    address: str = ""  # where anyone can download it; empty: only by hand
+    sha256: str = ""  # empty if none is published
+
+
+class Size(NamedTuple):
+    """How large a copy is."""
+
+    n_rows: int
+    n_columns: int
+    n_anomalies: int
 
 
 class PublishedCopy(NamedTuple):
-    """One form in which a set may lie in a folder."""
+    """One form in which a set is published."""
 
     files: tuple[File, ...]
     parse: Callable[..., RawSet]  # takes the files' paths
     format: str
     note: str = ""  # how it differs from the paper's set
     is_substitute: bool = False  # other rows: results cannot be compared with the paper's
+    size: Size | None = None  # as counted; None if nobody has
 
 
 class SetRecord(NamedTuple):
@@ -37,7 +46,7 @@ class SetRecord(NamedTuple):
     address: str  # its page, from the paper's Table 3
     licence: str
     citation: str
-    sources: tuple[PublishedCopy, ...]  # the first one whose files are there is read
+    sources: tuple[PublishedCopy, ...]  # the first whose files exist is read
 
     def find(self, folders: list[Path]) -> tuple[PublishedCopy, list[Path]] | None:
         """The source to read, and its files."""
@@ -46,6 +55,24 @@ class SetRecord(NamedTuple):
                 paths = [folder / file.name for file in source.files]
                 if all(path.is_file() for path in paths):
                     return source, paths
+        return None
+
+    def describe(self, name: str, source: PublishedCopy, size: Size) -> str:
+        """A copy in a sentence that says how it differs from the paper's set."""
+        differs = [source.note] if source.note else []
+        if size[:2] != (self.n_rows, self.n_columns):
+            shape = f"the paper's has {self.n_rows:,} rows and {self.n_columns:,} columns"
+            differs.insert(0, shape)
+        return (
+            f"{name}: {size.n_rows:,} rows, {size.n_columns:,} columns, {size.n_anomalies:,} "
+            f"anomalies ({self.anomaly}); {'; '.join(differs) or 'as in the paper'}."
+        )
+
+    def described(self, name: str, description: str) -> PublishedCopy | None:
+        """The source whose description this is, if it is one of known size."""
+        for source in self.sources:
+            if source.size and self.describe(name, source, source.size) == description:
+                return source
         return None
 
     def public_source(self) -> PublishedCopy | None:

@@ -1,6 +1,6 @@
-"""The runs of an experiment by cell of its tables, and the paper's figures beside them."""
+"""The runs of an experiment by cell of its tables, and the paper's figures next to them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from devnet.datasets.catalogue import DATASETS
@@ -10,13 +10,13 @@ from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import Summary, summarise
 
 RANKING = ("AUC-ROC", "AUC-PR")
-TOLERANCE = 2  # standard deviations of ours beyond which a cell differs from the paper's
+TOLERANCE = 2  # of our standard deviations; cells further from the paper's differ
 
 
 class Cells:
     """The finished runs of an experiment, by cell.
 
-    Only what the experiment's file asks for: runs from before it was changed are left out.
+    Only runs that the experiment's file asks for: those from before it changed are left out.
     """
 
     def __init__(self, experiment: Experiment, records: Sequence[RunRecord]) -> None:
@@ -35,13 +35,13 @@ class Cells:
     def values(
         self, dataset: str, method: str, settings: dict[str, Any], metric: str
     ) -> list[float]:
-        """One value a run, in the order of the seeds."""
+        """One value per run, ordered by seed."""
         return list(self.by_seed(dataset, method, settings, metric).values())
 
     def by_seed(
         self, dataset: str, method: str, settings: dict[str, Any], metric: str
     ) -> dict[int, float]:
-        """The value of each run by its seed, ascending."""
+        """The value of each run by seed, ascending."""
         chosen = sorted(
             (r for r in self.records if (r.dataset, r.method) == (dataset, method)),
             key=lambda record: record.seed,
@@ -55,45 +55,57 @@ class Cells:
     def summary(
         self, dataset: str, method: str, settings: dict[str, Any], metric: str
     ) -> Summary | None:
-        """Mean and standard deviation over the runs, if there are any."""
+        """Mean and standard deviation over the runs, if any."""
         values = self.values(dataset, method, settings, metric)
         return summarise(values) if values else None
 
     def is_substitute(self, dataset: str) -> bool:
-        """Whether the rows were not the paper's, so that results cannot be compared with its."""
-        notes = [source.note for source in DATASETS[dataset].sources if source.is_substitute]
-        return any(
-            note in record.description
-            for note in notes
-            for record in self.records
-            if record.dataset == dataset
-        )
+        """Whether the rows are not the paper's, so that its results cannot be compared."""
+        texts = {record.description for record in self.records if record.dataset == dataset}
+        copies = [DATASETS[dataset].described(dataset, text) for text in texts]
+        return any(copy is not None and copy.is_substitute for copy in copies)
 
     def mean(self, dataset: str, method: str, settings: dict[str, Any], metric: str) -> float:
-        """Mean over the runs; nan where there are none."""
+        """Mean over the runs; nan if there are none."""
         found = self.summary(dataset, method, settings, metric)
         return found.mean if found else float("nan")
 
 
 def published(experiment: Experiment, metric: str) -> dict[str, dict[str, float]]:
-    """The paper's figures, by data set and method; empty where it has none."""
+    """The paper's figures by data set and method; empty if it has none."""
     if experiment.paper == "Table 1":
-        place = 2 * RANKING.index(metric)
+        column = 2 * RANKING.index(metric)
         return {
-            name: {method: figures[place] for method, figures in row.items()}
+            name: {method: figures[column] for method, figures in row.items()}
             for name, row in TABLE_1.items()
         }
     if experiment.paper == "Table 2":
-        place = RANKING.index(metric)
+        column = RANKING.index(metric)
         return {
-            name: {method: figures[place] for method, figures in row.items()}
+            name: {method: figures[column] for method, figures in row.items()}
             for name, row in TABLE_2.items()
         }
     return {}
 
 
+def differing_data(records: Iterable[RunRecord]) -> list[str]:
+    """Descriptions of the data sets that are not known to be exactly the paper's."""
+    described = dict.fromkeys((record.dataset, record.description) for record in records)
+    return [text for name, text in described if text and not _is_exact(name, text)]
+
+
+def _is_exact(dataset: str, description: str) -> bool:
+    if dataset not in DATASETS:  # made by the measure itself
+        return True
+    record = DATASETS[dataset]
+    copy = record.described(dataset, description)
+    if copy is None or copy.size is None or copy.note:
+        return False
+    return copy.size[:2] == (record.n_rows, record.n_columns)
+
+
 def differing_cells(cells: Cells, metric: str) -> list[str]:
-    """What differs from the paper by more than two of our standard deviations, on its own data."""
+    """Cells that differ from the paper by more than two of our standard deviations, on its data."""
     (settings,) = cells.experiment.settings
     theirs = published(cells.experiment, metric)
     sentences = []

@@ -1,8 +1,8 @@
-"""Which method suits a table: repeated evaluation on the caller's own rows.
+"""Which method suits a table: repeated cross-validation on the caller's own rows.
 
-Labelled anomalies and unlabelled rows are split into folds, several times over. Every method
-learns from all folds but one, encoding included, and ranks the rows of that one. Of a long table
-a sample takes part, whose rows stand for the others when a ranking is judged.
+Labelled anomalies and unlabelled rows are split into folds, several times over. Every method,
+encoding included, learns from all folds but one and ranks the rows of that one. A long table is
+sampled, and the sampled rows are weighted to stand for the others.
 """
 
 import time
@@ -35,12 +35,12 @@ from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 N_FOLDS = 3
 N_REPEATS = 3
 FEWEST = 2 * N_FOLDS  # labelled anomalies, and unlabelled rows
-COMPARED_ROWS = 100_000  # of either kind; more would only take longer
+COMPARED_ROWS = 100_000  # of each kind; more would only take longer
 LONGEST_REASON = 300  # characters
-RECALLS = np.linspace(0, 1, 51)  # where precision-recall curves are looked at
+RECALLS = np.linspace(0, 1, 51)  # at which precision is read off
 
 OnFit = Callable[[int, int, str], None]
-"""Called before each fit: how many are done, how many there are, and the method."""
+"""Called before each fit with the number of fits done, their total, and the method."""
 
 
 class Comparison(NamedTuple):
@@ -51,10 +51,10 @@ class Comparison(NamedTuple):
     anomaly: str
     n_rows: int
     n_labelled: int
-    n_unlabelled: int  # rows that took part
+    n_unlabelled: int  # rows that were compared on
     n_splits: int
     chance: float  # AUC-PR of a random ranking
-    to_beat: str  # the method that leads are measured against
+    to_beat: str  # leads are measured against this method
     methods: list[Evaluated]
     failed: dict[str, str]  # method -> what it raised
     recommended: str
@@ -66,13 +66,13 @@ class _Rows(NamedTuple):
 
     rows: pa.Table  # without ignored columns
     is_labelled: np.ndarray  # (n,)
-    weight: np.ndarray  # (n,) rows of the table that each stands for
+    weight: np.ndarray  # (n,) rows of the table that each row stands for
     label: str
     categorical: Collection[str]
 
 
 class _Split(NamedTuple):
-    """Encoded rows to learn from and to rank, and which of them are labelled."""
+    """Encoded rows to learn from and to rank, and which are labelled."""
 
     train: Any
     y_train: np.ndarray
@@ -94,10 +94,10 @@ def compare_methods(
     on_rows: OnRows | None = None,
     on_fit: OnFit | None = None,
 ) -> Comparison:
-    """Rank a table's rows by every method, and say which one to take.
+    """Rank a table's rows by every method, and recommend one.
 
-    Unlabelled rows count as normal when a ranking is judged, so hidden anomalies that are found
-    count as mistakes, for every method alike.
+    Unlabelled rows count as normal, so finding a hidden anomaly counts as a mistake, for every
+    method alike.
 
     Parameters
     ----------
@@ -107,14 +107,16 @@ def compare_methods(
     methods : sequence of str, optional
         Names, or import paths of your own estimators; by default all registered methods.
     n_repeats : int, default=3
-        How often the rows are split into three folds.
+        How often to split the rows into three folds.
     anomaly, ignore, categorical, random_state
         As for `TableModel`.
     on_rows, on_fit : callables, optional
-        Are told what is done.
+        Called as work proceeds.
     """
     if n_repeats < 1:
-        raise ValueError(f"n_repeats={n_repeats} is not possible: rows are split at least once.")
+        raise ValueError(
+            f"n_repeats={n_repeats} is not possible: rows must be split at least once."
+        )
     makers = {name: find_method(name) for name in methods or METHODS}
     generator = as_generator(random_state)
     source = open_table(table, types=dict.fromkeys(categorical, pa.string()))
@@ -155,7 +157,7 @@ def compare_methods(
 
 
 def _sampled(training: TrainingRows, categorical: Collection[str]) -> _Rows:
-    """The rows that take part: unlabelled ones, then labelled ones."""
+    """The rows to compare on: unlabelled ones, then labelled ones."""
     samples = (training.unlabelled, training.labelled)
     parts = [smallest([sample], COMPARED_ROWS).rows for sample in samples]
     totals = (training.n_rows - training.n_labelled, training.n_labelled)
@@ -176,27 +178,27 @@ def _run_all(
     generator: np.random.Generator,
     on_fit: OnFit | None,
 ) -> tuple[dict[str, list[SplitResult]], dict[str, str]]:
-    """The runs of every method, split by split, and what the methods raised that failed."""
+    """The runs of every method, split by split, and the errors of methods that failed."""
     runs: dict[str, list[SplitResult]] = {name: [] for name in makers}
     failed: dict[str, str] = {}
     n_fits = N_FOLDS * n_repeats * len(makers)
     for number, split in enumerate(_splits(data, n_repeats, generator)):
         seed = draw_seed(generator)
-        for place, (name, make) in enumerate(makers.items()):
+        for i, (name, make) in enumerate(makers.items()):
             if on_fit is not None:
-                on_fit(number * len(makers) + place, n_fits, name)
+                on_fit(number * len(makers) + i, n_fits, name)
             if name in failed:
                 continue
             try:
                 runs[name].append(_run(make(random_state=seed), split))
-            except Exception as error:  # whatever a method raises, the others go on
+            except Exception as error:  # a method that fails must not stop the others
                 failed[name] = _reason(error)
                 del runs[name]
     return runs, failed
 
 
 def _splits(data: _Rows, n_repeats: int, generator: np.random.Generator) -> Iterator[_Split]:
-    """All splits, one after the other; what a test row holds is not known to its encoding."""
+    """All splits in turn; encodings never see test rows."""
     y = data.is_labelled
     folds = RepeatedStratifiedKFold(
         n_splits=N_FOLDS, n_repeats=n_repeats, random_state=draw_seed(generator)
@@ -228,11 +230,11 @@ def _run(detector: Any, split: _Split) -> SplitResult:
 def precision_at(
     recalls: np.ndarray, y: np.ndarray, scores: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
-    """Precision at the highest threshold that reaches each recall, the first find for recall 0."""
+    """Precision at the highest threshold that reaches each recall; at recall 0, the first find."""
     found = precision_recall_curve(y, scores, sample_weight=weight)
     precision, recall = (part[-2::-1] for part in found[:2])  # without the made-up last point
-    place = np.searchsorted(recall, np.maximum(recalls - 1e-9, 1e-9))
-    reached: np.ndarray = precision[np.minimum(place, len(precision) - 1)]
+    index = np.searchsorted(recall, np.maximum(recalls - 1e-9, 1e-9))
+    reached: np.ndarray = precision[np.minimum(index, len(precision) - 1)]
     return reached
 
 

@@ -4,18 +4,19 @@ from typing import Any
 
 import numpy as np
 
+from devnet.core.wording import range_text
 from devnet.detectors.methods import RECOMMENDED
 from devnet.experiments.cells import TOLERANCE, Cells, differing_cells, published
-from devnet.experiments.statistics import summarise, wilcoxon
+from devnet.experiments.statistics import average_interval, wilcoxon
 from devnet.experiments.table import Cell, ResultTable, plus_minus
 
 
 def comparison_table(cells: Cells, metric: str) -> ResultTable:
-    """A row a data set, a column a method; then averages and tests."""
+    """One row per data set, one column per method; then averages and tests."""
     (settings,) = cells.experiment.settings
     theirs = published(cells.experiment, metric)
     in_paper = [m for m in cells.methods if any(m in row for row in theirs.values())]
-    ours = {  # nan where there is no run
+    ours = {  # nan without runs
         dataset: {m: cells.mean(dataset, m, settings, metric) for m in cells.methods}
         for dataset in cells.datasets
     }
@@ -87,17 +88,15 @@ def _text_row(name: str, texts: dict[str, str], in_paper: list[str]) -> list[Cel
 
 
 def _interval(cells: Cells, method: str, datasets: list[str], metric: str) -> str:
-    """Of the average over data sets, from the runs that all of them have."""
+    """The interval of the average over data sets, from the same runs as the average."""
     (settings,) = cells.experiment.settings
-    runs = [cells.by_seed(dataset, method, settings, metric) for dataset in datasets]
-    seeds = sorted(set.intersection(*map(set, runs)))
-    averages = [float(np.mean([values[seed] for values in runs])) for seed in seeds]
-    low, high = summarise(averages).interval if averages else (np.nan, np.nan)
-    return "-" if np.isnan(low) else f"{low:.3f} to {high:.3f}"
+    found = [cells.summary(dataset, method, settings, metric) for dataset in datasets]
+    low, high = average_interval([summary for summary in found if summary is not None])
+    return "-" if np.isnan(low) else range_text(low, high)
 
 
 def _paired_p_value(cells: Cells, method: str, metric: str) -> str:
-    """Of the recommended method against another one, over all sets and runs that both have."""
+    """The recommended method against another one, over all sets and runs that both have."""
     (settings,) = cells.experiment.settings
     pairs = []
     for dataset in cells.datasets:
@@ -126,7 +125,7 @@ def _p_value_row(
 
 
 def _p_value(figures: dict[str, dict[str, float]], method: str, against: str | None = None) -> str:
-    """Over the data sets that both methods have, by default against the first method."""
+    """The p-value over the data sets that both have, by default against the first method."""
     against = against or next(iter(next(iter(figures.values()))))
     pairs = np.array([(row[against], row[method]) for row in figures.values()])
     first, other = pairs[~np.isnan(pairs).any(axis=1)].T
@@ -135,7 +134,7 @@ def _p_value(figures: dict[str, dict[str, float]], method: str, against: str | N
 
 
 def _is_best(value: float, values: Any) -> bool:
-    """Whether no other is better as shown; there must be another one."""
+    """Whether no other value is better as shown, given that there are others."""
     shown = [round(v, 3) for v in values if not np.isnan(v)]
     return len(shown) > 1 and round(value, 3) == max(shown)
 

@@ -1,4 +1,4 @@
-"""Results as figures: plain data, whatever draws them."""
+"""Results as figures: plain data for whatever draws them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from devnet.experiments.statistics import log_slope, summarise
 
 
 class Point(NamedTuple):
-    """A value with its interval; `low` and `high` are nan where there is none."""
+    """A value with its interval; `low` and `high` are nan without one."""
 
     x: float
     y: float
@@ -27,10 +27,11 @@ class Series(NamedTuple):
     name: str
     points: list[Point]
     is_reference: bool = False  # not ours: drawn hollow or dashed
+    of: str = ""  # the series whose colour it shares
 
 
 class Panel(NamedTuple):
-    """One pair of axes. With `categories` x is a place among them, and they run downwards."""
+    """One pair of axes. With `categories`, x is an index into them, and they run downwards."""
 
     title: str
     series: list[Series]
@@ -49,7 +50,7 @@ class Figure(NamedTuple):
 
 
 def figures(experiment: Experiment, records: Sequence[RunRecord]) -> list[Figure]:
-    """The figures of an experiment, of whatever runs are there."""
+    """The figures of an experiment, from whatever runs exist."""
     cells = Cells(experiment, records)
     return BUILDERS[experiment.measure](cells) if cells.records else []
 
@@ -65,7 +66,7 @@ def _ranking_figures(cells: Cells) -> list[Figure]:
 
 
 def _comparison_figure(cells: Cells) -> Figure:
-    """Each set a line, each method a dot; the paper's figures are hollow."""
+    """One line per set, one dot per method; the paper's figures are hollow."""
     (settings,) = cells.experiment.settings
     panels = []
     for metric in RANKING:
@@ -74,18 +75,18 @@ def _comparison_figure(cells: Cells) -> Figure:
         for method in cells.methods:
             series.append(Series(method, _by_dataset(cells, method, settings, metric)))
             paper = [
-                Point(place, theirs[dataset][method], np.nan, np.nan)
-                for place, dataset in enumerate(cells.datasets)
+                Point(i, theirs[dataset][method], np.nan, np.nan)
+                for i, dataset in enumerate(cells.datasets)
                 if method in theirs.get(dataset, {})
             ]
             if paper:
-                series.append(Series(f"{method}, paper", paper, is_reference=True))
+                series.append(Series(f"{method}, paper", paper, is_reference=True, of=method))
         panels.append(Panel(metric, series, metric, categories=tuple(cells.datasets)))
     return Figure("Ours and the paper's", panels, "Dots are means, lines their 95% intervals.")
 
 
 def _setting_figure(cells: Cells, setting: str) -> Figure:
-    """Each set a line, each value of a setting a dot."""
+    """One line per set, one dot per value of a setting."""
     panels = []
     for metric in RANKING:
         series = [
@@ -98,7 +99,7 @@ def _setting_figure(cells: Cells, setting: str) -> Figure:
 
 
 def _sweep_figure(cells: Cells, setting: str) -> Figure:
-    """A panel a set: AUC-PR over the values of a setting."""
+    """One panel per set: AUC-PR over the values of a setting."""
     panels = []
     for dataset in cells.datasets:
         series = []
@@ -113,7 +114,7 @@ def _sweep_figure(cells: Cells, setting: str) -> Figure:
 
 
 def _significance_figures(cells: Cells) -> list[Figure]:
-    """Observed against promised shares; a line on the diagonal keeps its promise."""
+    """Observed against promised shares; on the diagonal the promise is kept."""
     (settings,) = cells.experiment.settings
     nominal = [1 - level for level in LEVELS]
     promise = [Point(share, share, np.nan, np.nan) for share in nominal]
@@ -138,7 +139,7 @@ def _significance_figures(cells: Cells) -> list[Figure]:
 
 
 def _calibration_figures(cells: Cells) -> list[Figure]:
-    """Each set a line: the share of normal rows below 1%, calibrated and nominal."""
+    """One line per set: the share of normal rows below 1%, calibrated and nominal."""
     panels = []
     for settings in cells.experiment.settings:
         series = [
@@ -148,12 +149,12 @@ def _calibration_figures(cells: Cells) -> list[Figure]:
         ]
         title = f"{settings['contamination']:.0%} hidden anomalies"
         panels.append(Panel(title, series, "share", categories=tuple(cells.datasets)))
-    caption = "1% is the promise. Lines are 95% intervals of the mean."
+    caption = "The promise is 1%. Lines are 95% intervals of the mean."
     return [Figure("Normal test rows with a p-value of at most 1%", panels, caption)]
 
 
 def _expectation_figures(cells: Cells) -> list[Figure]:
-    """Each set a line: what was expected with its interval, and what came."""
+    """One line per set: the expected quality with its interval, and the observed one."""
     (settings,) = cells.experiment.settings
     series = []
     for method in cells.methods:
@@ -161,11 +162,11 @@ def _expectation_figures(cells: Cells) -> list[Figure]:
         expected, low, high = (_by_dataset(cells, method, settings, name) for name in names)
         points = [Point(e.x, e.y, a.y, b.y) for e, a, b in zip(expected, low, high, strict=True)]
         series.append(Series(f"{method}, expected", points))
-        came = _by_dataset(cells, method, settings, "AUC-PR")
-        series.append(Series(f"{method}, test rows", came, is_reference=True))
+        observed = _by_dataset(cells, method, settings, "AUC-PR")
+        series.append(Series(f"{method}, test rows", observed, is_reference=True))
     panel = Panel("AUC-PR", series, "AUC-PR", categories=tuple(cells.datasets))
     caption = "Lines are the means of the expected intervals."
-    return [Figure("Expected, and of the test rows", [panel], caption)]
+    return [Figure("Expected and observed", [panel], caption)]
 
 
 def _unknown_figures(cells: Cells) -> list[Figure]:
@@ -175,14 +176,16 @@ def _unknown_figures(cells: Cells) -> list[Figure]:
         for method in cells.methods:
             for settings in cells.experiment.settings:
                 found = _by_dataset(cells, method, settings, f"{metric}, this kind")
-                points = [Point(p.x, p.y, np.nan, np.nan) for p in found]  # spread is of the kinds
+                points = [
+                    Point(p.x, p.y, np.nan, np.nan) for p in found
+                ]  # kinds differ, so an interval would mislead
                 prefix = "" if len(cells.methods) == 1 else f"{method}, "
                 is_labelled = settings["labelled_kinds"] == "all"
                 name = f"{prefix}{'labelled' if is_labelled else 'not labelled'}"
                 series.append(Series(name, points))
         panels.append(Panel(metric, series, metric, categories=tuple(cells.datasets)))
-    caption = "Test rows: normal ones and anomalies of the kind looked at. Means over three kinds."
-    return [Figure("The kind that is labelled or not", panels, caption)]
+    caption = "Test rows: normal ones and anomalies of one kind. Means over three kinds."
+    return [Figure("One kind, labelled or not", panels, caption)]
 
 
 def _runtime_figures(cells: Cells) -> list[Figure]:
@@ -202,7 +205,7 @@ def _runtime_figures(cells: Cells) -> list[Figure]:
                 series += [Series(label, points)] if points else []
         title = f"By {in_words(growing)}"
         panels += [Panel(title, series, in_words(growing), "s", is_log=True)] if series else []
-    return [Figure("Seconds", panels, "Medians; bands are from the fastest to the slowest run.")]
+    return [Figure("Seconds", panels, "Medians; bands reach from the fastest to the slowest run.")]
 
 
 BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
@@ -217,7 +220,7 @@ BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
 
 def _by_dataset(cells: Cells, method: str, settings: dict[str, Any], metric: str) -> list[Point]:
     found = [cells.values(dataset, method, settings, metric) for dataset in cells.datasets]
-    return [_point(place, values) for place, values in enumerate(found) if values]
+    return [_point(i, values) for i, values in enumerate(found) if values]
 
 
 def _point(x: float, values: list[float]) -> Point:

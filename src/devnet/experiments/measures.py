@@ -1,4 +1,4 @@
-"""What is measured in one run: a function of a detector, a data set, a seed and settings."""
+"""What one run measures: functions of a detector, a data set, a seed and settings."""
 
 import time
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from devnet.datasets import Dataset
 from devnet.experiments.protocol import Task, make_task
 from devnet.significance.calibration import calibrate
 
-LEVELS = (0.8, 0.9, 0.95, 0.975, 0.99, 0.999)  # of confidence
-LEVEL, BAND = 0.01, (0.025, 0.975)  # of p-values that are calibrated
+LEVELS = (0.8, 0.9, 0.95, 0.975, 0.99, 0.999)  # confidence
+LEVEL, BAND = 0.01, (0.025, 0.975)  # for calibrated p-values
 KINDS = ("all", "all but one")
 
 
 class Outcome(NamedTuple):
-    """What came out of a run."""
+    """The results of a run."""
 
     metrics: dict[str, float]
     seconds: dict[str, float]
@@ -35,7 +35,7 @@ def ranking(
     wrong_labels: float = 0.0,
     protocol: str = "paper",
 ) -> Outcome:
-    """How well the test rows are ranked."""
+    """Ranking quality on the test rows."""
     task = make_task(
         dataset.rows,
         dataset.is_anomaly,
@@ -57,7 +57,7 @@ def significance(
     n_labelled: int = 30,
     contamination: float = 0.02,
 ) -> Outcome:
-    """Shares of normal and of anomalous test rows with a p-value below each level."""
+    """Shares of normal and anomalous test rows with a p-value below each level."""
     task = _few_labels(dataset, seed, n_labelled, contamination)
     _, seconds = _fit_and_score(detector, task)
     p_values = detector.p_value(task.test)
@@ -79,8 +79,8 @@ def calibration(
 ) -> Outcome:
     """Share of normal test rows whose p-value is at most 1%, calibrated and nominal.
 
-    It varies for two reasons: there are so many test rows, and so many rows that were ranked
-    among. The band holds 95% of what exact p-values would give; the narrower binomial one counts
+    It varies because both the test rows and the rows ranked among are finite samples. The band
+    holds 95% of the shares that exact p-values would give; the narrower binomial band allows for
     the test rows alone.
     """
     task = _few_labels(dataset, seed, n_labelled, contamination)
@@ -90,7 +90,7 @@ def calibration(
     scores = detector.anomaly_score(task.test)[~task.is_anomaly]
     seconds = {"fit": fitted - start, "score": time.perf_counter() - fitted}
     share = float((found.ranks().p_value(scores) <= LEVEL).mean())
-    n_rare = int(LEVEL * (len(found.unlabelled) + 1))  # ranks whose p-value is at most the level
+    n_rare = int(LEVEL * (len(found.unlabelled) + 1))  # ranks with a p-value of at most the level
     expected = stats.betabinom(len(scores), n_rare, len(found.unlabelled) + 1 - n_rare)
     low, high = (float(expected.ppf(end) / len(scores)) for end in BAND)
     alone = [stats.binom(len(scores), LEVEL).ppf(end) / len(scores) for end in BAND]
@@ -115,10 +115,10 @@ def expectation(
     n_labelled: int = 30,
     contamination: float = 0.02,
 ) -> Outcome:
-    """Ranking quality that a detector expects, beside that of the test rows.
+    """Ranking quality that a detector expects, next to that on the test rows.
 
-    It expects it for rows like the unlabelled ones with their share of anomalies, so test rows
-    are weighted until as large a share of them are anomalies.
+    The expectation is for rows like the unlabelled ones, so test rows are weighted to have the
+    same share of anomalies.
     """
     task = _few_labels(dataset, seed, n_labelled, contamination)
     scores, seconds = _fit_and_score(detector, task)
@@ -153,31 +153,31 @@ def unknown_anomalies(
     n_labelled: int = 30,
     contamination: float = 0.02,
 ) -> Outcome:
-    """How well a kind of anomalies is ranked that is never labelled, and the other kinds.
+    """Ranking quality for a kind of anomaly that is never labelled, and for the other kinds.
 
-    Kinds are the k-means clusters of the set's anomalies. Run `seed` looks at kind `seed` modulo
-    their number, and labels either "all" kinds or "all but one", this one. Both ways have the
-    same test rows. Contamination is of all kinds.
+    Kinds are the k-means clusters of the set's anomalies. Run `seed` singles out kind `seed`
+    modulo their number, and labels either "all" kinds or "all but one", the one singled out.
+    Both ways have the same test rows. Contamination includes all kinds.
     """
     if labelled_kinds not in KINDS:
-        raise ValueError(f"labelled_kinds={labelled_kinds!r} is none of {', '.join(KINDS)}.")
+        raise ValueError(f"labelled_kinds={labelled_kinds!r} is not one of {', '.join(KINDS)}.")
     kind = np.full(len(dataset.is_anomaly), -1)
     anomalies = np.flatnonzero(dataset.is_anomaly)
     clusters = KMeans(n_kinds, n_init=4, random_state=0).fit(dataset.rows[anomalies])
     kind[anomalies] = clusters.labels_
-    is_looked_at = kind == seed % n_kinds
+    is_chosen = kind == seed % n_kinds
     task = make_task(
         dataset.rows,
         dataset.is_anomaly,
         seed=seed,
         n_labelled=n_labelled,
         contamination=contamination,
-        may_be_labelled=~is_looked_at if labelled_kinds == "all but one" else dataset.is_anomaly,
+        may_be_labelled=~is_chosen if labelled_kinds == "all but one" else dataset.is_anomaly,
     )
     scores, seconds = _fit_and_score(detector, task)
-    metrics = {"share of anomalies": float(is_looked_at.sum() / len(anomalies))}
-    for name, chosen in (("this kind", is_looked_at), ("other kinds", ~is_looked_at)):
-        part = chosen[task.origin] | ~task.is_anomaly
+    metrics = {"share of anomalies": float(is_chosen.sum() / len(anomalies))}
+    for name, part_of in (("this kind", is_chosen), ("other kinds", ~is_chosen)):
+        part = part_of[task.origin] | ~task.is_anomaly
         auc = _auc(task.is_anomaly[part], scores[part])
         metrics |= {f"{metric}, {name}": value for metric, value in auc.items()}
     return Outcome(metrics, seconds)
@@ -188,7 +188,7 @@ def runtime(
 ) -> Outcome:
     """Seconds on a Gaussian cloud with 2% shifted anomalies, 30 of them labelled.
 
-    As in the paper, the detector is trained on and tested with the same number of rows.
+    As in the paper, there are as many test rows as training rows.
     """
     generator = np.random.default_rng(seed)
     is_anomaly = np.arange(n_rows) < max(30, round(0.02 * n_rows))

@@ -1,4 +1,4 @@
-"""The most memory that this process held."""
+"""Peak memory of this process."""
 
 import sys
 from contextlib import suppress
@@ -8,13 +8,13 @@ STATUS = Path("/proc/self/status")
 
 
 def forget_peak_memory() -> None:
-    """Start anew, which Linux alone offers; elsewhere the peak is that of the whole process."""
-    with suppress(OSError):  # it may be absent, or closed to us
+    """Reset the peak, which only Linux can do; elsewhere it stays that of the whole process."""
+    with suppress(OSError):  # it may be missing or not writable
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_memory() -> float:
-    """Bytes; 0 where the system does not tell."""
+    """Peak memory in bytes; 0 if the system does not say."""
     if STATUS.exists():
         peak = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM"))
         return 1024 * float(peak.split()[1])

@@ -1,4 +1,4 @@
-"""An experiment as a small TOML file, and the runs that it stands for."""
+"""An experiment as a small TOML file, and the runs that it asks for."""
 
 import inspect
 import itertools
@@ -17,7 +17,7 @@ from devnet.datasets.catalogue import DATASETS
 from devnet.detectors.methods import METHODS, find_method
 from devnet.experiments.measures import MEASURES
 
-SYNTHETIC = "synthetic"  # the data set of a measure that makes its own rows
+SYNTHETIC = "synthetic"  # for measures that make their own rows
 FIELDS = {
     "title": (str, "a text"),
     "question": (str, "a text"),
@@ -41,9 +41,9 @@ class Run(NamedTuple):
     measure: str
     dataset: str
     method: str  # what the experiment calls it
-    parameters: dict[str, Any]  # which method of the registry it is, and with which parameters
+    parameters: dict[str, Any]  # the method's name in the registry, and its parameters
     seed: int
-    settings: dict[str, Any]  # of the measure
+    settings: dict[str, Any]  # passed to the measure
 
     @property
     def key(self) -> str:
@@ -53,12 +53,11 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """A file of the experiments' folder.
+    """A file in the folder of experiments.
 
-    Each `grid` is a table of settings with lists of values; all combinations within one are run.
-    `methods` are names of `METHODS` or import paths of estimators, or a table: a name, and which
-    method with which parameters.
-    `fewer` lists data sets and methods with fewer runs, and the reason.
+    Each `grid` is a table of settings with lists of values; all combinations within it are run.
+    `methods` lists names of `METHODS` or import paths of estimators, or is a table from a name to
+    a method with its parameters. `fewer` lists data sets and methods with fewer runs, and why.
     """
 
     name: str
@@ -71,30 +70,30 @@ class Experiment:
     methods: dict[str, dict[str, Any]] = field(
         default_factory=lambda: {name: {"method": name} for name in METHODS}
     )
-    paper: str = ""  # where the paper has it
-    order: int = 100  # its place in lists and on the page
+    paper: str = ""  # the table or figure of the paper
+    order: int = 100  # position in lists and on the page
     notes: list[str] = field(default_factory=list)
-    in_parallel: bool = True  # not where time is measured
+    in_parallel: bool = True  # false when time is measured
     fewer: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def settings(self) -> list[dict[str, Any]]:
-        """All combinations, in the order of the file; one that several grids have counts once."""
+        """All combinations in the order of the file, each once."""
         combinations = [
             dict(zip(part, values, strict=True))
             for part in self.grid
             for values in itertools.product(*part.values())
         ]
-        return [one for place, one in enumerate(combinations) if one not in combinations[:place]]
+        return [one for i, one in enumerate(combinations) if one not in combinations[:i]]
 
     @property
     def varied(self) -> list[str]:
-        """The settings that take more than one value."""
+        """The settings with more than one value."""
         names = dict.fromkeys(name for part in self.grid for name in part)
         return [name for name in names if len({repr(one.get(name)) for one in self.settings}) > 1]
 
     def growths(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        """For each grid of a runtime the setting that grows, and its combinations, ascending."""
+        """For each grid of a runtime, the setting that grows and its combinations, ascending."""
         found = []
         for part in self.grid:
             growing = next(name for name, values in part.items() if len(values) > 1)
@@ -103,7 +102,7 @@ class Experiment:
         return found
 
     def n_runs(self, dataset: str, method: str) -> int:
-        """How many runs the file asks for."""
+        """The number of runs that the file asks for."""
         caps: list[int] = [
             part["runs"]
             for part in self.fewer
@@ -117,7 +116,7 @@ class Experiment:
         methods: Iterable[str] = (),
         runs: int | None = None,
     ) -> list[Run]:
-        """All runs, or those of some data sets and methods, or of the first seeds only."""
+        """All runs, or only those of some data sets, methods or first seeds."""
         datasets = [known(name, self.datasets, "data set") for name in datasets] or self.datasets
         methods = [known(name, self.methods, "method") for name in methods] or list(self.methods)
         if runs is not None and runs < 1:
@@ -132,13 +131,13 @@ class Experiment:
 
 
 def read_experiments(folder: Path) -> list[Experiment]:
-    """All experiments of a folder, in their order."""
+    """All experiments of a folder, in order."""
     experiments = [read_experiment(name, folder) for name in experiment_names(folder)]
     return sorted(experiments, key=lambda experiment: (experiment.order, experiment.name))
 
 
 def experiment_names(folder: Path) -> list[str]:
-    """The experiments of a folder."""
+    """The names of the experiments of a folder."""
     names = sorted(path.stem for path in folder.glob("*.toml"))
     if not names:
         raise UserError(
@@ -190,7 +189,9 @@ def _check_method(name: str, given: Any) -> None:
         raise ValueError(f'{name} = {given!r} must be a table such as {{ method = "DevNet" }}.')
     parameters = dict(given)
     method = find_method(parameters.pop("method"))
-    if method not in METHODS.values():  # an estimator of the caller's, who knows its parameters
+    if (
+        method not in METHODS.values()
+    ):  # the caller's own estimator; its parameters are unknown here
         return
     for parameter in parameters:
         known(parameter, method().get_params(deep=False), f"parameter of {name}")
@@ -213,13 +214,17 @@ def _check_grid(experiment: Experiment) -> None:
                 raise ValueError(f"{name} = {values!r} in grid must be a list of values.")
         n_varied = sum(len(values) > 1 for values in part.values())
         if experiment.measure == "runtime" and n_varied != 1:
-            raise ValueError(f"{n_varied} settings of a grid vary; one has to for a growing time.")
+            raise ValueError(
+                f"{n_varied} settings of a grid vary; exactly one must, to measure how time grows."
+            )
     has_table = experiment.paper.startswith("Table") or experiment.measure == "significance"
     n_settings = len(experiment.settings)
     if has_table and n_settings > 1:
-        raise ValueError(f"the grids have {n_settings} combinations of settings; one is possible.")
+        raise ValueError(
+            f"the grids have {n_settings} combinations of settings; only one is possible."
+        )
     if experiment.measure == "ranking" and len(experiment.varied) > 1:
-        raise ValueError(f"{' and '.join(experiment.varied)} vary; one setting may.")
+        raise ValueError(f"{' and '.join(experiment.varied)} vary; only one setting may.")
 
 
 def _check_fewer(part: Any, experiment: Experiment) -> None:

@@ -1,9 +1,9 @@
 """The paper's protocol (section 5.5): from a labelled data set to a task with few labels.
 
-No test row, nor anything made of one, ever enters training: the labelled anomalies and the
-contamination are both drawn from the training anomalies of this run's own split. The authors'
-published script does it otherwise, see `make_task`. Rows that a data set holds several times, as
-donors and celeba do, can fall on both sides.
+No test row, nor anything derived from one, ever enters training: labelled anomalies and
+contamination are both drawn from the training anomalies of the run's own split. The authors'
+published script differs, see `make_task`. Duplicate rows of a data set, as in donors and celeba,
+can fall on both sides of a split.
 """
 
 from typing import Any, NamedTuple
@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 TEST_SHARE = 0.2
-SWAPPED_SHARE = 0.05  # of the columns, where contamination has to be made
-SCRIPT_SPLIT = 42  # the seed of the only split that the authors' script knows
+SWAPPED_SHARE = 0.05  # of the columns, if contamination must be made
+SCRIPT_SPLIT = 42  # seed of the only split in the authors' script
 PROTOCOLS = ("paper", "script")
 
 
@@ -23,7 +23,7 @@ class Task(NamedTuple):
     train: Any  # (n, d)
     y: np.ndarray  # (n,) 1 for a labelled anomaly, 0 for an unlabelled row
     test: Any  # (t, d)
-    is_anomaly: np.ndarray  # (t,) truth of the test rows
+    is_anomaly: np.ndarray  # (t,) truth about the test rows
     origin: np.ndarray  # (t,) which rows of the data set the test rows are
 
 
@@ -45,25 +45,25 @@ def make_task(
     rows : array or CSR matrix of shape (n, d)
     is_anomaly : bool array of shape (n,)
     seed : int
-        Of the split and of all draws.
+        Seed of the split and all draws.
     n_labelled : int, default=30
         Labelled anomalies K.
     contamination : float, default=0.02
-        Share of anomalies among the unlabelled rows. Where the training anomalies do not suffice,
-        the missing ones are made of pairs of them, by swapping 5% of the columns.
+        Share of anomalies among the unlabelled rows. If there are too few training anomalies,
+        more are made from pairs of them by swapping 5% of the columns.
     protocol : "paper" or "script", default="paper"
-        "script" is what the authors' published script does, for comparison only: every run has the
-        same split, and all contamination is made by swapping from *all* anomalies. Test anomalies
-        leak into training that way, all but 5% of their columns.
+        "script" does what the authors' published script does, for comparison only: every run has
+        the same split, and all contamination is made by swapping from *all* anomalies, so test
+        anomalies leak into training, all but 5% of their columns.
     wrong_labels : float, default=0.0
-        Share of the labelled anomalies that are none: normal training rows, labelled by mistake.
+        Share of the labels that are mistakes: normal training rows labelled as anomalies.
     may_be_labelled : bool array of shape (n,), optional
-        Anomalies that labels may be drawn from; by default all of them.
+        Anomalies that may be labelled; by default all.
 
     Returns
     -------
     task : Task
-        Its training and test rows together are one copy of the data set.
+        Its training and test rows together take the memory of one copy of the data set.
     """
     _check(is_anomaly, n_labelled, contamination, wrong_labels, protocol)
     n_wrong = round(wrong_labels * n_labelled)
@@ -74,7 +74,7 @@ def make_task(
     if protocol == "script":
         anomalies = generator.permutation(anomalies)
     labelled, spare = _choose(anomalies, n_labelled - n_wrong, may_be_labelled)
-    if may_be_labelled is not None:  # else those that may not be labelled would all be hidden first
+    if may_be_labelled is not None:  # or those that may not be labelled would all be hidden first
         spare = generator.permutation(spare)
     n_hidden = round(len(normal) * contamination / (1 - contamination))
     if protocol == "paper":
@@ -82,7 +82,7 @@ def make_task(
     else:
         hidden, parents = spare[:0], np.flatnonzero(is_anomaly)
     made = _swapped(rows[parents], n_hidden - len(hidden), generator)
-    # Those labelled by mistake are the first of the normal rows, which are in random order.
+    # The first normal rows are labelled by mistake; they are in random order.
     train = _gather(rows, np.concatenate([labelled, normal, hidden]), made)
     y = (np.arange(train.shape[0]) < n_labelled).astype(int)
     origin = np.concatenate([normal_test, anomalies_test])
@@ -101,7 +101,7 @@ def _check(
     if not 0 <= wrong_labels < 1:
         raise ValueError(f"wrong_labels={wrong_labels} is not a share from 0 to below 1.")
     if n_labelled < 1:
-        raise ValueError(f"n_labelled={n_labelled}: at least one anomaly has to be labelled.")
+        raise ValueError(f"n_labelled={n_labelled}: at least one anomaly must be labelled.")
     if protocol not in PROTOCOLS:
         raise ValueError(f"protocol={protocol!r} is neither 'paper' nor 'script'.")
     n_anomalies = int(is_anomaly.sum())
@@ -115,21 +115,21 @@ def _check(
 def _choose(
     anomalies: np.ndarray, n_labelled: int, may_be_labelled: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The labelled ones of the training anomalies, and the others."""
+    """Split the training anomalies into labelled ones and others."""
     is_candidate = np.full(len(anomalies), True)
     if may_be_labelled is not None:
         is_candidate = may_be_labelled[anomalies]
     if is_candidate.sum() < n_labelled:
         raise ValueError(
-            f"{n_labelled} labelled anomalies are asked for, but only {int(is_candidate.sum())} "
-            "that may be labelled fall into training; ask for fewer."
+            f"cannot label {n_labelled} anomalies: only {int(is_candidate.sum())} that may be "
+            "labelled fall into training; ask for fewer."
         )
     is_labelled = is_candidate & (np.cumsum(is_candidate) <= n_labelled)
     return anomalies[is_labelled], anomalies[~is_labelled]
 
 
 def _gather(rows: Any, indices: np.ndarray, made: Any) -> Any:
-    """The rows at the indices and, below them, the made ones; not a copy more than needed."""
+    """The rows at the indices, then the made ones, with a single copy."""
     if sp.issparse(rows):
         return sp.vstack([rows[indices], made], format="csr") if made.shape[0] else rows[indices]
     gathered = np.empty((len(indices) + len(made), rows.shape[1]), rows.dtype)
@@ -146,7 +146,7 @@ def _split(indices: np.ndarray, generator: np.random.Generator) -> tuple[np.ndar
 
 
 def _swapped(anomalies: Any, size: int, generator: np.random.Generator) -> Any:
-    """Rows that are one anomaly, but for 5% of the columns, which another one gives."""
+    """Anomalies with 5% of their columns taken from another anomaly."""
     n, d = anomalies.shape
     first = generator.integers(n, size=size)
     second = (first + generator.integers(1, n, size=size)) % n  # another one
@@ -165,10 +165,10 @@ def _swapped(anomalies: Any, size: int, generator: np.random.Generator) -> Any:
 def _swap_sparse(
     anomalies: Any, one: int, other: int, n_swapped: int, generator: np.random.Generator
 ) -> Any:
-    """One made row; of the swapped columns only those are drawn in which either parent has a value.
+    """One made row; only columns in which either parent has a value are drawn.
 
-    How many of them there are among the `n_swapped` of all d columns is hypergeometric, so the
-    law is that of drawing from millions of columns.
+    Their number among the `n_swapped` of all d columns is hypergeometric, so the distribution is
+    the same as if all d columns were drawn from.
     """
     d = anomalies.shape[1]
     parents = [anomalies[[one]], anomalies[[other]]]
@@ -180,5 +180,5 @@ def _swap_sparse(
         keep = np.isin(parent.indices, taken) == is_giver
         columns.append(parent.indices[keep])
         values.append(parent.data[keep])
-    place = (np.zeros(sum(map(len, columns)), dtype=int), np.concatenate(columns))
-    return sp.csr_matrix((np.concatenate(values), place), shape=(1, d), dtype=anomalies.dtype)
+    position = (np.zeros(sum(map(len, columns)), dtype=int), np.concatenate(columns))
+    return sp.csr_matrix((np.concatenate(values), position), shape=(1, d), dtype=anomalies.dtype)

@@ -1,4 +1,4 @@
-"""Results as JSON lines, one a run: written as they come, never lost, read with care."""
+"""Results as JSON lines, one per run: written as they come, never lost, checked when read."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ except ImportError:  # pragma: no cover - Windows
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One line: what ran, and what came out of it."""
+    """One line: what ran, and its results."""
 
     measure: str
     dataset: str
@@ -37,7 +37,7 @@ class RunRecord:
     seconds: dict[str, float]
     peak_memory_mb: float
     error: str  # empty for a finished run
-    description: str  # of the data set, with what differs from the paper's
+    description: str  # of the data set, and how it differs from the paper's
     versions: dict[str, str]
 
     @property
@@ -47,9 +47,9 @@ class RunRecord:
 
 
 def read_results(path: Path) -> list[RunRecord]:
-    """All finished or failed runs of a file; an unfinished last line is no run.
+    """All finished or failed runs of a file; an incomplete last line is ignored.
 
-    Where a run was tried again, its last record counts.
+    If a run was tried again, its last record counts.
     """
     if not path.exists():
         return []
@@ -65,7 +65,7 @@ def read_results(path: Path) -> list[RunRecord]:
         if record is not None:
             records.pop(record.run.key, None)
             records[record.run.key] = record
-        elif number < len(lines):  # a whole line
+        elif number < len(lines):  # a complete line
             raise ValueError(
                 f"line {number} of {path} is not a run: {line[:60]!r}. Remove that line, or move "
                 "the file away; nothing was changed."
@@ -74,7 +74,7 @@ def read_results(path: Path) -> list[RunRecord]:
 
 
 def _parse(line: str) -> RunRecord | None:
-    """The record of a line, if it is a whole and sensible one."""
+    """The record of a line, if complete and sensible."""
     try:
         record = RunRecord(**json.loads(line))
     except (ValueError, TypeError):
@@ -88,17 +88,17 @@ def _parse(line: str) -> RunRecord | None:
 
 
 class ResultsFile:
-    """A results file that this process alone adds to.
+    """A results file that only this process adds to.
 
     Parameters
     ----------
     path : Path
-        Made when the first run is added.
+        Created with the first run.
 
     Raises
     ------
     ValueError
-        Where it cannot be written, belongs to another version, or another process has it.
+        If it cannot be written, belongs to another version, or is in use by another process.
     """
 
     records: list[RunRecord]
@@ -130,7 +130,7 @@ class ResultsFile:
         self._file.close()
 
     def add(self, record: RunRecord) -> None:
-        """Append a run; when this returns, it is on the disk."""
+        """Append a run; when this returns, it is on disk."""
         try:
             self._file.write(_line(record))
             self._file.flush()
@@ -144,16 +144,16 @@ class ResultsFile:
 
     def tidy(self, order: Iterable[Run]) -> None:
         """Rewrite the file in this order, without superseded failures; unplanned runs come last."""
-        place = {run.key: number for number, run in enumerate(order)}
-        self.records.sort(key=lambda record: place.get(record.run.key, len(place)))
+        position = {run.key: i for i, run in enumerate(order)}
+        self.records.sort(key=lambda record: position.get(record.run.key, len(position)))
         write_whole(self._path, b"".join(map(_line, self.records)))
 
     @contextmanager
     def scratch_folder(self) -> Iterator[Path]:
-        """An empty folder for as long as it is needed.
+        """A temporary empty folder.
 
-        What a killed process left for the same file goes too. The folder is a new one each time:
-        orphans of that process may still be writing.
+        Folders that killed processes left for the same file are removed. The name is new each
+        time, as orphans of such a process may still be writing.
         """
         name = hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]
         for left_over in Path(tempfile.gettempdir()).glob(f"devnet-{name}-*"):
@@ -189,9 +189,9 @@ class ResultsFile:
     def _drop_unfinished_line(self) -> None:
         self._file.seek(0)
         content = self._file.read()
-        whole, _, rest = content.rpartition(b"\n")
+        complete, _, rest = content.rpartition(b"\n")
         if rest and _parse(rest.decode(errors="replace")) is None:
-            self._file.truncate(len(whole) + 1 if whole else 0)
+            self._file.truncate(len(complete) + 1 if complete else 0)
         elif rest:
             self._file.write(b"\n")
 

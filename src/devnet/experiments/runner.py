@@ -1,4 +1,4 @@
-"""Runs what is missing of an experiment, in parallel, and records every run as it ends."""
+"""Does the missing runs of an experiment in parallel, and records each as it ends."""
 
 import os
 import platform
@@ -21,12 +21,12 @@ from devnet.experiments.workers import Answer, Workers
 
 
 class Progress(NamedTuple):
-    """Where an experiment stands."""
+    """How far an experiment has come."""
 
     n_done: int
     n_runs: int
-    seconds_left: float  # of the runs like which others have ended already
-    is_at_least: bool  # whether there are other runs besides these
+    seconds_left: float  # for runs whose time can be estimated from others like them
+    is_at_least: bool  # whether other runs remain besides these
     record: RunRecord | None  # the run that just ended
 
 
@@ -38,25 +38,25 @@ def run_experiment(
     n_workers: int | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> list[RunRecord]:
-    """Do those of the runs that are not in the results file yet.
+    """Do the runs that are not in the results file yet.
 
     Parameters
     ----------
     experiment : Experiment
     runs : list of Run
-        Of its plan, all or some.
+        All or some runs of its plan.
     results : Path
-        Each run becomes a line of this file when it ends. Killed at any moment and called again,
-        only what is missing is done; failed runs are tried again.
+        Each run becomes a line of this file when it ends. After an interruption, another call
+        does only what is missing; failed runs are tried again.
     n_workers : int, optional
-        Processes; by default one a core, or a single one where the experiment measures time.
+        Processes; by default one per core, or a single one if the experiment measures time.
     on_progress : callable, optional
-        Told at the start and after each run.
+        Called at the start and after each run.
 
     Returns
     -------
     records : list of RunRecord
-        Of all these runs, finished or failed.
+        The records of all these runs, finished or failed.
     """
     if n_workers is None:
         n_workers = (os.cpu_count() or 1) if experiment.in_parallel else 1
@@ -87,7 +87,7 @@ class _Session:
 
     def go(self, n_workers: int) -> None:
         self._n_workers = n_workers
-        self._tell(None)
+        self._report(None)
         if not self._missing:
             return
         to_share = deque(dict.fromkeys(run.dataset for run in self._missing))
@@ -104,7 +104,7 @@ class _Session:
                     ready.extend(self._take(answer))
 
     def _take(self, answer: Answer) -> list[Run]:
-        """Record an ended run; of a data set that is there now, return the runs."""
+        """Record an ended run; once a data set is ready, return its runs."""
         if isinstance(answer.label, Run):
             self._record(answer.label, answer)
             return []
@@ -118,7 +118,7 @@ class _Session:
         return []
 
     def _other_data(self, dataset: str, description: str) -> str:
-        """Why runs on this copy of a set must not join those that are there already."""
+        """Why runs on this copy of a set must not join earlier ones, or nothing."""
         earlier = {
             r.description for r in self._file.records if r.dataset == dataset and not r.error
         }
@@ -141,18 +141,18 @@ class _Session:
         self._file.add(record)
         self._missing.remove(run)
         self._n_done += 1
-        self._tell(record)
+        self._report(record)
 
-    def _tell(self, record: RunRecord | None) -> None:
+    def _report(self, record: RunRecord | None) -> None:
         seconds, is_at_least = estimate(self._missing, self._file.records)
         seconds /= min(self._n_workers, max(1, len(self._missing)))
         self._on_progress(Progress(self._n_done, self._n_runs, seconds, is_at_least, record))
 
 
 def estimate(missing: list[Run], records: list[RunRecord]) -> tuple[float, bool]:
-    """Seconds of the missing runs, as the same method took on the same set.
+    """Seconds for the missing runs, judged by runs of the same method on the same set.
 
-    Where that is not known yet for some of them, the truth is at least this.
+    Also says whether some could not be estimated, so that this is a lower bound.
     """
     known: dict[tuple[str, str], list[float]] = {}
     for record in records:
@@ -164,7 +164,7 @@ def estimate(missing: list[Run], records: list[RunRecord]) -> tuple[float, bool]
 
 
 def prepare(dataset: str, folder: Path) -> str:
-    """In a worker: make a data set ready for all of them; its description."""
+    """In a worker: prepare a data set for all workers, and describe it."""
     if dataset == SYNTHETIC:
         return "synthetic: made for each run."
     share(dataset, folder)
@@ -172,7 +172,7 @@ def prepare(dataset: str, folder: Path) -> str:
 
 
 def perform(run: Run, folder: Path) -> dict[str, Any]:
-    """In a worker: one run; metrics, seconds and memory of its record."""
+    """In a worker: do one run; return metrics, seconds and memory for its record."""
     start = time.perf_counter()
     forget_peak_memory()
     parameters = dict(run.parameters)
@@ -190,7 +190,7 @@ def perform(run: Run, folder: Path) -> dict[str, Any]:
 
 @cache
 def versions() -> dict[str, str]:
-    """What the results may depend on."""
+    """Versions that results may depend on."""
     return {
         "devnet": __version__,
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""What the tables and figures say about runs: means, intervals, tests, slopes."""
+"""Statistics of runs for tables and figures: means, intervals, tests, slopes."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -30,9 +30,29 @@ def summarise(values: Sequence[float]) -> Summary:
     return Summary(float(np.mean(values)), std, len(values))
 
 
+def average_interval(cells: Sequence[Summary]) -> tuple[float, float]:
+    """95% confidence interval of the average of the cells' means; nan if a cell has a single run.
+
+    Cells may have different numbers of runs, and all runs count. With the variance `std**2 / n` of
+    a cell's mean, the average of k cells has the variance `sum(std**2 / n) / k**2`. Student's t has
+    the degrees of freedom of Welch and Satterthwaite,
+    `sum(std**2 / n)**2 / sum((std**2 / n)**2 / (n - 1))`.
+    """
+    average = float(np.mean([cell.mean for cell in cells]))
+    n = np.array([cell.n for cell in cells])
+    if n.min() < 2:
+        return float("nan"), float("nan")
+    variance = np.array([cell.std for cell in cells]) ** 2 / n
+    if not variance.any():  # all runs of a cell are equal
+        return average, average
+    freedom = variance.sum() ** 2 / (variance**2 / (n - 1)).sum()
+    half = float(stats.t.ppf(0.975, freedom) * np.sqrt(variance.sum()) / len(cells))
+    return average - half, average + half
+
+
 def wilcoxon(ours: ArrayLike, theirs: ArrayLike) -> float | None:
-    """Two-sided p-value of the signed-rank test of pairs; None where too few differ."""
-    differences = np.round(np.subtract(ours, theirs), 9)  # so that ties are seen
+    """Two-sided p-value of the signed-rank test of pairs; None if too few differ."""
+    differences = np.round(np.subtract(ours, theirs), 9)  # so that ties count as ties
     if np.count_nonzero(differences) < 3:
         return None
     return float(stats.wilcoxon(differences).pvalue)

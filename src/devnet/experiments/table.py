@@ -1,8 +1,6 @@
-"""What a table is made of, and how its numbers are written."""
+"""What a table is made of."""
 
 from typing import NamedTuple
-
-import numpy as np
 
 from devnet.experiments.statistics import Summary
 
@@ -28,8 +26,3 @@ def plus_minus(summary: Summary | None) -> str:
     if summary is None:
         return "-"
     return f"{summary.mean:.3f}" + (f" ± {summary.std:.3f}" if summary.n > 1 else " (1 run)")
-
-
-def shown(value: float, digits: int) -> str:
-    """A number, or a dash for what is not known; never minus zero."""
-    return "-" if np.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"

@@ -1,26 +1,27 @@
-"""Results as tables: plain data, whatever shows them."""
+"""Results as tables: plain data for whatever shows them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from devnet.experiments.cells import RANKING, Cells, in_words
+from devnet.core.wording import decimals_text
+from devnet.experiments.cells import RANKING, Cells, differing_data, in_words
 from devnet.experiments.comparison_table import comparison_table
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import SYNTHETIC, Experiment
 from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import log_slope
-from devnet.experiments.table import Cell, ResultTable, plus_minus, shown
+from devnet.experiments.table import Cell, ResultTable, plus_minus
 
 
 def tables(experiment: Experiment, records: Sequence[RunRecord]) -> list[ResultTable]:
-    """The tables of an experiment, of whatever runs are there."""
+    """The tables of an experiment, from whatever runs exist."""
     cells = Cells(experiment, records)
     if not cells.records:
         return []
     made = BUILDERS[experiment.measure](cells)
-    made[-1].notes.extend(_data_notes(cells) + _run_notes(cells, records))
+    made[-1].notes.extend(differing_data(cells.records) + _run_notes(cells, records))
     return made
 
 
@@ -31,7 +32,7 @@ def _ranking_tables(cells: Cells) -> list[ResultTable]:
 
 
 def _sweep_table(cells: Cells, metric: str) -> ResultTable:
-    """One column for each setting."""
+    """One column per setting."""
     varied = cells.experiment.varied
     settings = cells.experiment.settings
     header = ["Data"] + [", ".join(f"{s[name]}" for name in varied) for s in settings]
@@ -44,7 +45,7 @@ def _sweep_table(cells: Cells, metric: str) -> ResultTable:
             texts = [plus_minus(summary) for summary in found]
             rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
         average = np.mean(means, axis=0)
-        texts = [shown(value, 3) for value in average]
+        texts = [decimals_text(value, 3) for value in average]
         rows.append([Cell(_row_name(cells, "Average", method)), *map(Cell, texts)])
     return ResultTable(f"{metric} by {', '.join(map(in_words, varied))}", header, rows, [])
 
@@ -95,14 +96,14 @@ def _calibration_tables(cells: Cells) -> list[ResultTable]:
 def _expectation_tables(cells: Cells) -> list[ResultTable]:
     (settings,) = cells.experiment.settings
     titles = {
-        "AUC-PR as the training rows let expect, and of the test rows": {
+        "AUC-PR expected from the training rows, and observed on the test rows": {
             "expected": "expected AUC-PR",
             "low": "low",
             "high": "high",
             "test rows": "AUC-PR",
             "runs within": "within",
         },
-        "Share of hidden anomalies, which is " + f"{settings['contamination']:.0%}": {
+        "Estimated share of hidden anomalies; the truth is " + f"{settings['contamination']:.0%}": {
             "estimate": "hidden share",
             "low": "hidden share, low",
             "high": "hidden share, high",
@@ -117,7 +118,7 @@ def _expectation_tables(cells: Cells) -> list[ResultTable]:
                 *found, within = (
                     cells.values(dataset, method, settings, name) for name in columns.values()
                 )
-                texts = [shown(float(np.mean(values)), 3) for values in found]
+                texts = [decimals_text(float(np.mean(values)), 3) for values in found]
                 texts.append(f"{sum(within):.0f} of {len(within)}")
                 rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
         made.append(ResultTable(title, ["Data", *columns], rows, []))
@@ -139,7 +140,7 @@ def _unknown_tables(cells: Cells) -> list[ResultTable]:
                 name = Cell(_row_name(cells, dataset, method))
                 rows.append([name, *(Cell(plus_minus(s)) for s in summaries)])
         title = f"{metric} of one kind, labelled or not, and of the other kinds"
-        note = "Behind ± stands the spread over kinds and runs: kinds differ in difficulty."
+        note = "± is the spread over kinds and runs: kinds differ in difficulty."
         made.append(ResultTable(title, header, rows, [note]))
     return made
 
@@ -161,12 +162,14 @@ def _runtime_tables(cells: Cells) -> list[ResultTable]:
             ]
         )
         rows = [
-            [Cell(f"{s[growing]:,}"), *(Cell(shown(value, 3)) for value in line)]
+            [Cell(f"{s[growing]:,}"), *(Cell(decimals_text(value, 3)) for value in line)]
             for s, line in zip(settings, medians, strict=True)
         ]
         sizes = [s[growing] for s in settings]
         slopes = [log_slope(sizes, column) for column in medians.T]
-        rows.append([Cell("slope on log axes"), *(Cell(shown(slope, 2)) for slope in slopes)])
+        rows.append(
+            [Cell("slope on log axes"), *(Cell(decimals_text(slope, 2)) for slope in slopes)]
+        )
         made.append(ResultTable(f"Median seconds by {in_words(growing)}", header, rows, []))
     return made
 
@@ -183,12 +186,6 @@ BUILDERS: dict[str, Callable[[Cells], list[ResultTable]]] = {
 
 def _row_name(cells: Cells, name: str, method: str) -> str:
     return name if len(cells.methods) == 1 else f"{name}, {method}"
-
-
-def _data_notes(cells: Cells) -> list[str]:
-    """The data sets that are not quite the paper's."""
-    described = dict.fromkeys(record.description for record in cells.records)
-    return [text for text in described if "as in the paper" not in text and "made" not in text]
 
 
 def _run_notes(cells: Cells, records: Sequence[RunRecord]) -> list[str]:

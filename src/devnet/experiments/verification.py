@@ -1,8 +1,9 @@
-"""Whether results that were made again are the same."""
+"""Whether repeated runs give the same results."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from devnet.core.wording import interval_text
 from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import summarise
 
@@ -10,21 +11,21 @@ from devnet.experiments.statistics import summarise
 class Verdict(NamedTuple):
     """What a second set of runs says about a first one."""
 
-    n_runs: int  # that both have
-    n_missing: int  # that only the first set has
-    n_equal: int  # of which all metrics are equal to the last bit
+    n_runs: int  # in both sets
+    n_missing: int  # in the first set only
+    n_equal: int  # with all metrics equal bit for bit
     largest_difference: float
-    outside: list[str]  # cells whose new mean lies outside of the old 95% interval
+    outside: list[str]  # cells with a new mean outside the old 95% interval
 
     @property
     def is_reproduced(self) -> bool:
-        """Whether all are there, and equal to the last bit or their means within intervals."""
+        """Whether no run is missing, and all are equal bit for bit or all means in intervals."""
         is_same = self.n_equal == self.n_runs or not self.outside
         return self.n_runs > 0 and not self.n_missing and is_same
 
 
 def verify(old: Sequence[RunRecord], new: Sequence[RunRecord]) -> Verdict:
-    """Compare the metrics of the runs that both have finished."""
+    """Compare the metrics of the runs that are finished in both."""
     finished = {record.run.key: record for record in new if not record.error}
     pairs = [
         (record, finished[record.run.key])
@@ -57,5 +58,7 @@ def _outside(pairs: list[tuple[RunRecord, RunRecord]]) -> list[str]:
         old, new = (summarise(part) for part in zip(*values, strict=True))
         low, high = old.interval
         if old.mean != new.mean and not low <= new.mean <= high:
-            outside.append(f"{cell}: {new.mean:.4f}, was {old.mean:.4f} ({low:.4f} to {high:.4f})")
+            outside.append(
+                f"{cell}: {new.mean:.4f}, was {interval_text(old.mean, low, high, '.4f')}"
+            )
     return outside

@@ -1,4 +1,4 @@
-"""Processes that do one job at a time; one that dies takes down no other."""
+"""Processes that do one job at a time; if one dies, the others carry on."""
 
 import multiprocessing
 import signal
@@ -11,15 +11,15 @@ from threadpoolctl import threadpool_limits
 
 
 class Answer(NamedTuple):
-    """What became of a job."""
+    """The outcome of a job."""
 
     label: Any  # as given to `start`
     result: Any  # what the function returned
-    error: str  # empty, or why it did not
+    error: str  # empty, or why it failed
 
 
 class Workers:
-    """A number of processes with one thread of linear algebra each."""
+    """A pool of processes, each with one thread of linear algebra."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -36,11 +36,11 @@ class Workers:
 
     @property
     def n_free(self) -> int:
-        """Jobs that can be started at once."""
+        """Jobs that can be started now."""
         return self._size - len(self._busy)
 
     def start(self, label: Any, function: Callable[..., Any], *arguments: Any) -> None:
-        """Have a module's function called in a free process."""
+        """Call a module-level function in a free process."""
         worker = self._idle.pop() if self._idle else _Worker(self._context)
         try:
             worker.connection.send((function, arguments))
@@ -51,7 +51,7 @@ class Workers:
         self._busy[worker.connection] = (worker, label)
 
     def answers(self) -> list[Answer]:
-        """Wait until at least one job is over."""
+        """Wait until at least one job ends."""
         answers = []
         for connection in wait(list(self._busy)):
             worker, label = self._busy.pop(connection)
@@ -65,13 +65,13 @@ class Workers:
 
 
 class _Worker:
-    """One process and the line to it."""
+    """One process and the connection to it."""
 
     def __init__(self, context: Any) -> None:
         self.connection, other = context.Pipe()
         self._process = context.Process(target=_work, args=(other,), daemon=True)
         self._process.start()
-        other.close()  # so that the line breaks when the process dies
+        other.close()  # so that the connection breaks when the process dies
 
     def cause_of_death(self) -> str:
         self._process.join()
@@ -86,12 +86,12 @@ class _Worker:
 
 
 def _work(connection: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     with threadpool_limits(1), suppress(EOFError, BrokenPipeError):  # until the parent is gone
         while True:
             function, arguments = connection.recv()
             try:
                 answer = (function(*arguments), "")
-            except Exception as error:  # whatever a method raises is recorded, not spread
+            except Exception as error:  # recorded, whatever a method raises
                 answer = (None, f"{type(error).__name__}: {error}")
             connection.send(answer)

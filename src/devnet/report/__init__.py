@@ -1,1 +1,1 @@
-"""Facts as pages: self-contained HTML."""
+"""Self-contained HTML pages."""

@@ -1,10 +1,10 @@
-"""Figures as SVG text; colours come from the page's style sheet."""
+"""Figures as SVG; colours come from the page's style sheet."""
 
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 
+from devnet.core.wording import interval_text, tick_text
 from devnet.experiments.figures import Panel, Point, Series
 from devnet.report.axes import (
     BOTTOM,
@@ -16,10 +16,14 @@ from devnet.report.axes import (
     WIDTH,
     Axis,
     axis_labels,
+    band,
+    circle,
     grid,
+    line_across,
+    line_up,
     linear_axis,
     log_axis,
-    number,
+    polyline,
     svg,
     text,
 )
@@ -43,9 +47,9 @@ def _lines(panel: Panel) -> str:
     x = make(xs, LEFT, WIDTH - RIGHT, xs)
     y = make(ys, HEIGHT - BOTTOM, TOP, None)
     parts = [grid(x, y), axis_labels(panel.x_label, panel.y_label)]
-    for place, series in _coloured(panel.series):
-        parts.append(_line(series, place, x, y))
-    return svg(panel.title, HEIGHT, parts)
+    for colour, series in _coloured(panel.series):
+        parts.append(_line(series, colour, x, y))
+    return svg(panel.title, parts)
 
 
 def _dots(panel: Panel) -> str:
@@ -56,62 +60,51 @@ def _dots(panel: Panel) -> str:
     x = linear_axis([0.0, 1.0], CATEGORY_LEFT, WIDTH - RIGHT, [0, 0.25, 0.5, 0.75, 1])
     parts = []
     for tick in x.ticks:
-        at = x.place(tick)
-        parts.append(
-            f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{height - BOTTOM}"/>'
-        )
-        parts.append(text(at, height - BOTTOM + 14, number(tick), "middle"))
+        at = x.position(tick)
+        parts.append(line_up("grid", at, TOP, height - BOTTOM))
+        parts.append(text(at, height - BOTTOM + 14, tick_text(tick), "middle"))
     for row, name in enumerate(panel.categories):
         parts.append(text(CATEGORY_LEFT - 8, TOP + row_height * (row + 0.5) + 4, name, "end"))
     parts.append(text((CATEGORY_LEFT + WIDTH) / 2, height - 6, panel.x_label, "middle"))
     lane = -1
-    for place, series in _coloured(panel.series):
+    for colour, series in _coloured(panel.series):
         lane += not series.is_reference
         offset = (max(lane, 0) + 1) / (n_lanes + 1)
         for point in series.points:
             at = TOP + row_height * (point.x + offset)
             label = f"{panel.categories[int(point.x)]}, {series.name}"
-            parts.append(_dot(point, x, at, place, series, label))
-    return svg(panel.title, height, parts)
+            parts.append(_dot(point, x, at, colour, series, label))
+    return svg(panel.title, parts, height=height)
 
 
-def _dot(point: Point, x: Axis, at: float, place: int, series: Series, label: str) -> str:
-    hollow = " hollow" if series.is_reference else ""
-    dot = (
-        f'<circle class="c{place}{hollow}" cx="{x.place(point.y):.1f}" cy="{at:.1f}" r="4">'
-        f"<title>{escape(label)}: {_value(point)}</title></circle>"
-    )
+def _dot(point: Point, x: Axis, at: float, colour: int, series: Series, label: str) -> str:
+    kind = f"c{colour} hollow" if series.is_reference else f"c{colour}"
+    dot = circle(kind, x.position(point.y), at, 4, f"{label}: {_value(point)}")
     if not np.isfinite(point.low):
         return dot
-    low, high = x.place(point.low), x.place(point.high)
-    return (
-        f'<line class="c{place}" x1="{low:.1f}" x2="{high:.1f}" y1="{at:.1f}" y2="{at:.1f}"/>{dot}'
-    )
+    low, high = (f"{x.position(end):.1f}" for end in (point.low, point.high))
+    return line_across(f"c{colour}", at, low, high) + dot
 
 
-def _line(series: Series, place: int, x: Axis, y: Axis) -> str:
+def _line(series: Series, colour: int, x: Axis, y: Axis) -> str:
     points = [point for point in series.points if _is_drawn(point)]
-    path = " ".join(f"{x.place(p.x):.1f},{y.place(p.y):.1f}" for p in points)
-    dashed = " dashed" if series.is_reference else ""
-    parts = [f'<polyline class="c{place}{dashed}" points="{path}"/>']
+    kind = f"c{colour} dashed" if series.is_reference else f"c{colour}"
+    parts = [polyline(kind, x, y, [p.x for p in points], [p.y for p in points])]
     banded = [point for point in points if np.isfinite(point.low) and np.isfinite(point.high)]
     if banded:
-        there = [f"{x.place(p.x):.1f},{y.place(p.high):.1f}" for p in banded]
-        back = [f"{x.place(p.x):.1f},{y.place(p.low):.1f}" for p in reversed(banded)]
-        parts.insert(0, f'<polygon class="band c{place}" points="{" ".join(there + back)}"/>')
+        edges = ([p.x for p in banded], [p.low for p in banded], [p.high for p in banded])
+        parts.insert(0, band(colour, x, y, *edges))
     if not series.is_reference:
-        parts += [
-            f'<circle class="c{place}" cx="{x.place(p.x):.1f}" cy="{y.place(p.y):.1f}" r="3">'
-            f"<title>{escape(series.name)}, {number(p.x)}: {_value(p)}</title></circle>"
-            for p in points
-        ]
+        for p in points:
+            title = f"{series.name}, {tick_text(p.x)}: {_value(p)}"
+            parts.append(circle(f"c{colour}", x.position(p.x), y.position(p.y), 3, title))
     return "".join(parts)
 
 
 def _coloured(series: Sequence[Series]) -> list[tuple[int, Series]]:
-    """Each series with its colour; what is published of a method has the method's."""
-    names = list(dict.fromkeys(one.name.removesuffix(", paper") for one in series))
-    return [(names.index(one.name.removesuffix(", paper")) % N_COLOURS, one) for one in series]
+    """Each series with its colour; a method's published figures have the colour of the method."""
+    names = list(dict.fromkeys(one.of or one.name for one in series))
+    return [(names.index(one.of or one.name) % N_COLOURS, one) for one in series]
 
 
 def legend(panels: Sequence[Panel]) -> list[tuple[int, Series]]:
@@ -124,5 +117,4 @@ def _is_drawn(point: Point) -> bool:
 
 
 def _value(point: Point) -> str:
-    interval = f" ({point.low:.3f} to {point.high:.3f})" if np.isfinite(point.low) else ""
-    return f"{point.y:.3f}{interval}"
+    return interval_text(point.y, point.low, point.high)

@@ -1,27 +1,34 @@
-"""Methods compared on a caller's table as one self-contained page."""
+"""A comparison of methods on a caller's table as one self-contained page."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from devnet.core.model_file import package_versions
+from devnet.core.wording import if_known, range_text
 from devnet.detectors.methods import RECOMMENDED
 from devnet.experiments.advice import Evaluated, Interval, half_width
 from devnet.experiments.comparison import N_FOLDS, RECALLS, Comparison
-from devnet.report.axes import Axis, linear_axis, share_end
-from devnet.report.number_text import in_digits, short
-from devnet.report.page import render
+from devnet.report.axes import (
+    Axis,
+    circle,
+    line_across,
+    line_up,
+    linear_axis,
+    share_end,
+    svg,
+)
+from devnet.report.page import render, short
 from devnet.report.ranking_chart import precision_recall_chart
 from devnet.report.ranking_curves import Area, Curve
 
-MOST_CURVES = 5  # more cannot be told apart
+MOST_CURVES = 5  # more are hard to tell apart
 ALWAYS_DRAWN = ("DevNet", RECOMMENDED)
 LINE_WIDTH, LINE_HEIGHT, LINE_MARGIN = 160, 16, 6  # of the picture of an interval
 
 
 class MethodRow(NamedTuple):
-    """A method as the table shows it."""
+    """A method as shown in the table."""
 
     name: str
     is_taken: bool
@@ -29,18 +36,18 @@ class MethodRow(NamedTuple):
     auc_pr_range: str
     picture: str  # SVG
     auc_roc: str
-    lead: str  # a dash for the method that leads are measured against
+    lead: str  # a dash for the method to beat
     lead_range: str
     seconds: str
 
 
 def make_comparison_page(found: Comparison) -> str:
-    """The page's HTML: one file without scripts that needs no network.
+    """The page's HTML: one file, without scripts or network access.
 
     Parameters
     ----------
     found : Comparison
-        What `devnet.experiments.comparison.compare_methods` gives.
+        As returned by `devnet.experiments.comparison.compare_methods`.
     """
     drawn = _drawn(found)
     end = share_end([found.chance, *(v for one in found.methods for v in one.auc_pr)])
@@ -57,15 +64,11 @@ def make_comparison_page(found: Comparison) -> str:
         "is_sampled": found.n_unlabelled < found.n_rows - found.n_labelled,
         "versions": package_versions(),
     }
-    functions: dict[str, Callable[..., Any]] = {
-        "in_digits": in_digits,
-        "short": short,
-    }
-    return render("comparison.html", shown, functions)
+    return render("comparison.html", shown, {"if_known": if_known})
 
 
 def _drawn(found: Comparison) -> list[Evaluated]:
-    """The methods whose curves are drawn: the best, and those that one looks for."""
+    """The methods to draw curves of: the best, and those that a reader will look for."""
     wanted = {*ALWAYS_DRAWN, found.recommended}
     by_need = sorted(found.methods, key=lambda one: one.method not in wanted)  # stable
     kept = {one.method for one in by_need[:MOST_CURVES]}
@@ -86,19 +89,17 @@ def _method_row(one: Evaluated, found: Comparison, axis: Axis) -> MethodRow:
         short(one.method),
         one.method == found.recommended,
         f"{one.auc_pr.mean:.3f}",
-        _range_text(one.auc_pr, ".3f"),
+        _interval(one.auc_pr, ".3f"),
         _interval_picture(one.auc_pr, found.chance, axis),
         f"{one.auc_roc.mean:.3f}",
         "–" if is_base else _signed(f"{one.lead.mean:+.3f}"),
-        "" if is_base else _range_text(one.lead, "+.3f"),
+        "" if is_base else _interval(one.lead, "+.3f"),
         f"{one.seconds:.1f}" if one.seconds >= 0.1 else "under 0.1",
     )
 
 
-def _range_text(value: Interval, digits: str) -> str:
-    if not np.isfinite(value.low):
-        return ""
-    return _signed(f"{value.low:{digits}} to {value.high:{digits}}")
+def _interval(value: Interval, form: str) -> str:
+    return _signed(range_text(value.low, value.high, form)) if np.isfinite(value.low) else ""
 
 
 def _signed(text: str) -> str:
@@ -106,20 +107,12 @@ def _signed(text: str) -> str:
 
 
 def _interval_picture(value: Interval, chance: float, axis: Axis) -> str:
-    """A dot at the mean, a line over the interval, and where chance is."""
+    """A dot at the mean, a line over the interval, a dashed line at chance."""
     middle = LINE_HEIGHT / 2
-    at = axis.place(chance)
-    parts = [f'<line class="chance" x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="{LINE_HEIGHT}"/>']
+    parts = [line_up("chance", axis.position(chance), 0, LINE_HEIGHT)]
     if np.isfinite(value.low):
-        ends = f'x1="{axis.place(value.low):.1f}" x2="{axis.place(value.high):.1f}"'
-        parts.append(f'<line class="c0" {ends} y1="{middle}" y2="{middle}"/>')
-    parts.append(f'<circle class="c0" cx="{axis.place(value.mean):.1f}" cy="{middle}" r="4"/>')
-    title = f"AUC-PR {value.mean:.3f} {_range_text(value, '.3f')}".strip()
-    return _small_svg(title, parts)
-
-
-def _small_svg(title: str, parts: Sequence[str]) -> str:
-    return (
-        f'<svg viewBox="0 0 {LINE_WIDTH} {LINE_HEIGHT}" role="img" aria-label="{title}">'
-        f"{''.join(parts)}</svg>"
-    )
+        low, high = (f"{axis.position(end):.1f}" for end in (value.low, value.high))
+        parts.append(line_across("c0", middle, low, high))
+    title = f"AUC-PR {value.mean:.3f} {_interval(value, '.3f')}".strip()
+    parts.append(circle("c0", axis.position(value.mean), middle, 4, title))
+    return svg(title, parts, LINE_WIDTH, LINE_HEIGHT)

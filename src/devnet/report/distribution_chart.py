@@ -1,7 +1,8 @@
-"""Scores of unlabelled rows, upwards, against those of labelled anomalies, downwards."""
+"""Scores of unlabelled rows (upwards) and of labelled anomalies (downwards)."""
 
 import numpy as np
 
+from devnet.core.wording import score_text, tick_text
 from devnet.report.axes import (
     BOTTOM,
     HEIGHT,
@@ -11,42 +12,41 @@ from devnet.report.axes import (
     WIDTH,
     Axis,
     axis_labels,
+    line_across,
+    line_up,
     linear_axis,
     nice_ticks,
-    number,
+    side_label,
     svg,
     text,
 )
-from devnet.report.number_text import score_text
 
 N_BINS = 44
 MIDDLE = 128  # where the halves meet
-HEADROOM = 14  # for the threshold's words
+HEADROOM = 14  # for the label of the threshold
 
 
 def score_chart(unlabelled: np.ndarray, labelled: np.ndarray, threshold: float) -> str:
-    """A mirrored histogram: unlabelled rows on a logarithmic scale, labelled ones on a plain one.
+    """A mirrored histogram: unlabelled rows on a log scale, labelled ones on a linear scale.
 
-    The few highest and lowest scores are drawn at the edge, so that one row does not flatten all
-    others.
+    The few highest and lowest scores are drawn at the edges, so that one outlier does not flatten
+    the rest.
 
     Parameters
     ----------
     unlabelled, labelled : arrays
-        At least one score altogether.
+        Together at least one score.
     threshold : float
-        Where alerts begin; not drawn unless finite.
+        Alerts score higher; drawn only if finite.
     """
     low, high = _limits(unlabelled, labelled, threshold)
     x = linear_axis([low, high], LEFT, WIDTH - RIGHT, nice_ticks(low, high))
     edges = np.linspace(low, high, N_BINS + 1)
     parts = [_x_axis(x), *_upper(unlabelled, edges, x), *_lower(labelled, edges, x)]
-    parts.append(
-        f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{MIDDLE}" y2="{MIDDLE}"/>'
-    )
+    parts.append(line_across("axis", MIDDLE, LEFT, WIDTH - RIGHT))
     if np.isfinite(threshold):
-        parts.append(_threshold(x.place(threshold), threshold))
-    return svg("Scores of unlabelled rows and labelled anomalies", HEIGHT, parts)
+        parts.append(_threshold(x.position(threshold), threshold))
+    return svg("Scores of unlabelled rows and labelled anomalies", parts)
 
 
 def _limits(unlabelled: np.ndarray, labelled: np.ndarray, threshold: float) -> tuple[float, float]:
@@ -59,7 +59,7 @@ def _limits(unlabelled: np.ndarray, labelled: np.ndarray, threshold: float) -> t
 
 
 def _upper(scores: np.ndarray, edges: np.ndarray, x: Axis) -> list[str]:
-    """Bars whose height is the number of digits, so that single rows show beside thousands."""
+    """Bars on a log scale, so that single rows show next to thousands."""
     counts = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0]
     most = max(1.0, float(np.ceil(np.log10(max(counts.max(), 1)) + 0.05)))
     top = TOP + HEADROOM
@@ -67,12 +67,12 @@ def _upper(scores: np.ndarray, edges: np.ndarray, x: Axis) -> list[str]:
     parts = []
     for power in range(int(most) + 1):
         at = MIDDLE - unit * (power + 0.3)
-        parts.append(_line_across(at))
+        parts.append(_grid_line(at))
         if power % (1 + int(most) // 5) == 0:
-            parts.append(text(LEFT - 6, at + 4, number(10.0**power), "end"))
+            parts.append(text(LEFT - 6, at + 4, tick_text(10.0**power), "end"))
     heights = np.where(counts > 0, unit * (np.log10(np.maximum(counts, 1)) + 0.3), 0)
     bars = _bars("unlabelled", counts, edges, x, MIDDLE - heights, heights)
-    return [*parts, *bars, _side_label("unlabelled", (top + MIDDLE) / 2)]
+    return [*parts, *bars, side_label("unlabelled", (top + MIDDLE) / 2)]
 
 
 def _lower(scores: np.ndarray, edges: np.ndarray, x: Axis) -> list[str]:
@@ -80,17 +80,17 @@ def _lower(scores: np.ndarray, edges: np.ndarray, x: Axis) -> list[str]:
     most = max(1, int(counts.max()))
     bottom = HEIGHT - BOTTOM
     unit = (bottom - MIDDLE - 4) / most
-    parts = [_line_across(MIDDLE + unit * most), text(LEFT - 6, bottom, number(most), "end")]
+    parts = [_grid_line(MIDDLE + unit * most), text(LEFT - 6, bottom, tick_text(most), "end")]
     bars = _bars("labelled", counts, edges, x, np.full(N_BINS, MIDDLE), unit * counts)
-    return [*parts, *bars, _side_label("labelled", (MIDDLE + bottom) / 2)]
+    return [*parts, *bars, side_label("labelled", (MIDDLE + bottom) / 2)]
 
 
 def _bars(
     kind: str, counts: np.ndarray, edges: np.ndarray, x: Axis, top: np.ndarray, height: np.ndarray
 ) -> list[str]:
-    width = x.place(edges[1]) - x.place(edges[0]) - 0.8
+    width = x.position(edges[1]) - x.position(edges[0]) - 0.8
     return [
-        f'<rect class="{kind}" x="{x.place(edges[i]) + 0.4:.1f}" y="{top[i]:.1f}" '
+        f'<rect class="{kind}" x="{x.position(edges[i]) + 0.4:.1f}" y="{top[i]:.1f}" '
         f'width="{width:.1f}" height="{height[i]:.1f}"><title>{counts[i]:,} {kind}, score '
         f"{score_text(edges[i])} to {score_text(edges[i + 1])}</title></rect>"
         for i in np.flatnonzero(counts)
@@ -99,7 +99,7 @@ def _bars(
 
 def _x_axis(x: Axis) -> str:
     bottom = HEIGHT - BOTTOM
-    numbers = [text(x.place(tick), bottom + 16, f"{tick:,.6g}", "middle") for tick in x.ticks]
+    numbers = [text(x.position(tick), bottom + 16, f"{tick:,.6g}", "middle") for tick in x.ticks]
     return axis_labels("score", "") + "".join(numbers)
 
 
@@ -108,17 +108,9 @@ def _threshold(at: float, threshold: float) -> str:
     words = text(
         at - 5 if is_right else at + 5, TOP + 8, "alerts →", "end" if is_right else "start"
     )
-    return (
-        f'<line class="threshold" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}">'
-        f"<title>threshold {score_text(threshold)}</title></line>{words}"
-    )
+    title = f"<title>threshold {score_text(threshold)}</title>"
+    return line_up("threshold", at, TOP, HEIGHT - BOTTOM, title) + words
 
 
-def _line_across(at: float) -> str:
-    return f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
-
-
-def _side_label(words: str, at: float) -> str:
-    return (
-        f'<text text-anchor="middle" transform="translate(10 {at:.0f}) rotate(-90)">{words}</text>'
-    )
+def _grid_line(at: float) -> str:
+    return line_across("grid", at, LEFT, WIDTH - RIGHT)

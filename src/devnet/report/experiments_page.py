@@ -1,9 +1,9 @@
 """All experiments as one self-contained page: tables, figures, environment, differences."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from devnet.experiments.cells import RANKING, Cells, differing_cells
+from devnet.experiments.cells import RANKING, Cells, differing_cells, differing_data
 from devnet.experiments.figures import Figure, figures
 from devnet.experiments.plan import Experiment
 from devnet.experiments.results import RunRecord
@@ -14,16 +14,15 @@ from devnet.report.page import render
 
 DIFFERENCES = (
     "Every run has its own split and its own labelled anomalies. Our standard deviations are "
-    "larger than the published ones, also with the single split of the authors' script (see "
+    "larger than the published ones, even with the single split of the authors' script (see "
     "Protocols).",
-    "Labels and contamination come from training anomalies alone; the script makes contamination "
-    "of all anomalies, those of the test rows included. The experiment on protocols shows both.",
-    "On rows of more than 4,095 sparse columns the L2 penalty shrinks a weight only in steps "
+    "Labels and contamination come from training anomalies only; the authors' script makes "
+    "contamination from all anomalies, test rows included. The Protocols experiment shows both.",
+    "For sparse rows with more than 4,095 columns, the L2 penalty shrinks a weight only in steps "
     "whose batch has a value in its column.",
-    "Rows that a data set holds several times can fall on both sides of a split, as they could in "
-    "the paper.",
-    "The paper's significance level is the two-sided one; alerts look at the upper tail, so 5% lie "
-    "beyond 1.645 here.",
+    "Duplicate rows of a data set can fall on both sides of a split, as they could in the paper.",
+    "The paper's significance level is two-sided; alerts use the upper tail, so 5% lie beyond "
+    "1.645 here.",
 )
 
 
@@ -33,13 +32,13 @@ class Section(NamedTuple):
     experiment: Experiment
     n_done: int
     n_planned: int
-    seconds: float  # of all runs, added up
+    seconds: float  # total over all runs
     tables: list[ResultTable]
     figures: list[Figure]
 
 
 class Page(NamedTuple):
-    """What the template is given."""
+    """What the template gets."""
 
     sections: list[Section]
     environment: dict[str, str]
@@ -52,7 +51,7 @@ def make_page(results: Sequence[tuple[Experiment, Sequence[RunRecord]]]) -> str:
     Parameters
     ----------
     results : sequence of (Experiment, sequence of RunRecord)
-        In the order of the page. Experiments without finished runs are left out.
+        In page order. Experiments without finished runs are left out.
     """
     sections = [_section(*one) for one in results if any(not r.error for r in one[1])]
     records = [record for _, found in results for record in found]
@@ -74,7 +73,7 @@ def _section(experiment: Experiment, records: Sequence[RunRecord]) -> Section:
 
 
 def _environment(records: Sequence[RunRecord]) -> dict[str, str]:
-    """Each version that occurs; usually there is one of each."""
+    """All versions that occur; usually one of each."""
     found: dict[str, set[str]] = {}
     for record in records:
         for name, value in record.versions.items():
@@ -83,11 +82,8 @@ def _environment(records: Sequence[RunRecord]) -> dict[str, str]:
 
 
 def _differences(results: Sequence[tuple[Experiment, Sequence[RunRecord]]]) -> list[str]:
-    """What differs from the paper: our choices, the data, and the figures that came out."""
-    described: dict[str, Any] = {
-        record.dataset: record.description for _, records in results for record in records
-    }
-    data = [text for text in described.values() if "the paper's" in text or "reconstr" in text]
+    """What differs from the paper: our choices, the data, and the results."""
+    data = differing_data(record for _, records in results for record in records)
     cells = [
         f"{experiment.paper}: {sentence}."
         for experiment, records in results

@@ -1,4 +1,4 @@
-"""What a page says about a fit: a model of tables and the table that it learned from."""
+"""Facts for the page about a fit: from a model and the table it learned from."""
 
 from functools import partial
 from pathlib import Path
@@ -8,8 +8,8 @@ import numpy as np
 
 from devnet.core.model_file import package_versions
 from devnet.core.sentence import Sentence, Spell
+from devnet.core.wording import share_text
 from devnet.report.fit_page import Alert, FitFacts
-from devnet.report.number_text import in_percent
 from devnet.significance.policies import FalseAlarmRate
 from devnet.tables.alerts import find_alerts
 from devnet.tables.description import column_importance, describe_model, fit_notes
@@ -18,7 +18,7 @@ from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
 
 N_ALERTS = 20
-ANY_HIGH_ROW = FalseAlarmRate(0.5)  # the highest are among these, however many alerts there are
+ANY_HIGH_ROW = FalseAlarmRate(0.5)  # includes the highest rows, however few alerts there are
 
 
 def fit_facts(
@@ -26,8 +26,8 @@ def fit_facts(
 ) -> FitFacts:
     """Facts for `make_fit_page`.
 
-    The table is scored for its highest unlabelled rows, and once more where the threshold depends
-    on all of its rows. `spell` says how notes spell the settings that they name.
+    The table is scored for its highest unlabelled rows, and once more if the threshold depends on
+    all rows. `spell` spells the settings that notes name.
     """
 
     def in_words(said: str | Sentence) -> str:
@@ -66,7 +66,7 @@ def fit_facts(
 
 def _nominal(model: TableModel, scores: np.ndarray) -> np.ndarray:
     p_value = model.detector_.nominal_p_value(scores)
-    assert p_value is not None  # asked for only where there are such
+    assert p_value is not None  # passed on only if the detector has them
     return p_value
 
 
@@ -79,6 +79,6 @@ def _summary(facts: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if share := facts.get("hidden_anomaly_share"):
         lines.append(
-            ("hidden anomalies", f"{in_percent(share['low'])} to {in_percent(share['high'])}")
+            ("hidden anomalies", f"{share_text(share['low'])} to {share_text(share['high'])}")
         )
     return lines

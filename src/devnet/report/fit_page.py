@@ -1,35 +1,36 @@
-"""A fit as one self-contained page: alerts with reasons, pictures of scores, columns, settings."""
+"""A fit as one self-contained page: alerts with reasons, charts of scores, columns, settings."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from devnet.core.wording import (
+    contribution_text,
+    count_text,
+    if_known,
+    one_in_text,
+    parameter_text,
+    score_text,
+    share_text,
+)
 from devnet.report.calibration_chart import LEAST_ROWS, calibration_chart, curve_to_draw
 from devnet.report.distribution_chart import score_chart
-from devnet.report.number_text import (
-    in_percent,
-    in_words,
-    one_in,
-    score_text,
-    short,
-    with_sign,
-)
-from devnet.report.page import render
+from devnet.report.page import render, short
 from devnet.report.ranking_chart import area_text, precision_recall_chart, roc_chart
 from devnet.report.ranking_curves import LEAST_LABELLED, ranking_curves
 from devnet.tables.explainer import Reason
 
-N_OPEN_ALERTS, N_OPEN_COLUMNS = 10, 30  # what stands beyond is folded
-MOST_ALERTS, MOST_COLUMNS = 50, 1000  # what stands beyond is only counted
+N_OPEN_ALERTS, N_OPEN_COLUMNS = 10, 30  # the rest is folded
+MOST_ALERTS, MOST_COLUMNS = 50, 1000  # the rest is only counted
 
 
 class ColumnFact(Protocol):
-    """What is known of a column."""
+    """What is known about a column."""
 
     @property
     def name(self) -> str:
-        """As the table has it."""
+        """Its name in the table."""
 
     @property
     def kind(self) -> str:
@@ -55,7 +56,7 @@ class Alert(NamedTuple):
 
 
 class FitFacts(NamedTuple):
-    """All that the page tells."""
+    """Everything on the page."""
 
     table: str  # its name
     method: str  # as "deviation ensemble"
@@ -63,10 +64,10 @@ class FitFacts(NamedTuple):
     n_rows: int  # of the table
     n_labelled: int  # labelled anomalies among them
     unlabelled: np.ndarray  # scores of unlabelled rows by scorers that did not see them
-    labelled: np.ndarray  # scores of labelled anomalies, or of some of them
-    labelled_unseen: bool  # whether these too are by scorers that did not see them
+    labelled: np.ndarray  # scores of all or some labelled anomalies
+    labelled_unseen: bool  # whether these, too, are by scorers that did not see them
     nominal: Callable[[np.ndarray], np.ndarray] | None  # scores -> nominal p-values
-    threshold: float  # not finite where no score is an alert
+    threshold: float  # not finite if no score is an alert
     policy: str  # as "at most 1% false alarms"
     columns: Sequence[ColumnFact]
     importance: dict[str, float]  # by column; may be empty
@@ -78,7 +79,7 @@ class FitFacts(NamedTuple):
 
 
 class ReasonLine(NamedTuple):
-    """A reason as it is shown."""
+    """A reason as shown."""
 
     text: str
     contribution: str
@@ -87,7 +88,7 @@ class ReasonLine(NamedTuple):
 
 
 class AlertCard(NamedTuple):
-    """An alert as it is shown."""
+    """An alert as shown."""
 
     row: str
     score: str
@@ -98,7 +99,7 @@ class AlertCard(NamedTuple):
 
 
 class ColumnRow(NamedTuple):
-    """A column as it is shown."""
+    """A column as shown."""
 
     name: str
     kind: str
@@ -109,12 +110,12 @@ class ColumnRow(NamedTuple):
 
 
 def make_fit_page(facts: FitFacts) -> str:
-    """The page's HTML: one file without scripts that needs no network.
+    """The page's HTML: one file, without scripts or network access.
 
     Parameters
     ----------
     facts : FitFacts
-        Scores that are not finite are left out of the pictures.
+        Charts leave out scores that are not finite.
     """
     unlabelled, labelled = (_finite(part) for part in (facts.unlabelled, facts.labelled))
     cards = [*map(_card_maker(facts), facts.alerts[:MOST_ALERTS])]
@@ -122,7 +123,7 @@ def make_fit_page(facts: FitFacts) -> str:
     shown = {
         **facts._asdict(),
         "n_unlabelled": len(unlabelled),
-        "n_drawn": len(labelled),  # labelled anomalies in the pictures
+        "n_drawn": len(labelled),  # labelled anomalies in the charts
         "is_denser": _is_denser(facts, len(labelled), len(unlabelled)),
         "has_threshold": bool(np.isfinite(facts.threshold)),
         "above": _shares_above(unlabelled, labelled, facts.threshold),
@@ -139,15 +140,14 @@ def make_fit_page(facts: FitFacts) -> str:
     }
     functions: dict[str, Callable[..., Any]] = {
         "score_text": score_text,
-        "in_words": in_words,
-        "short": short,
-        "count": _count,
+        "parameter_text": parameter_text,
+        "count": count_text,
     }
     return render("fit.html", shown, functions)
 
 
 def _pictures(facts: FitFacts, unlabelled: np.ndarray, labelled: np.ndarray) -> dict[str, Any]:
-    """SVG by name; empty where there is nothing to draw."""
+    """SVG by name; empty if there is nothing to draw."""
     pictures = dict.fromkeys(("scores", "calibration", "precision_recall", "roc"), "")
     areas = {}
     if len(unlabelled) + len(labelled):
@@ -164,7 +164,7 @@ def _pictures(facts: FitFacts, unlabelled: np.ndarray, labelled: np.ndarray) -> 
 
 
 def _is_denser(facts: FitFacts, n_labelled: int, n_unlabelled: int) -> bool:
-    """Whether labelled anomalies are less rare among the rows of the pictures than in the table."""
+    """Whether labelled anomalies are less rare in the charts than in the table."""
     return n_labelled * (facts.n_rows - facts.n_labelled) > n_unlabelled * facts.n_labelled
 
 
@@ -176,28 +176,29 @@ def _shares_above(
     share = float((unlabelled > threshold).mean())
     return {
         "has_unlabelled": share > 0,
-        "unlabelled": in_percent(share),
+        "unlabelled": share_text(share),
         "labelled": f"{(labelled > threshold).sum():,} of {len(labelled):,}",
     }
 
 
 def _card_maker(facts: FitFacts) -> Callable[[Alert], AlertCard]:
-    """Bars of all alerts are on one scale, so that they can be compared."""
+    """Bars of all alerts share one scale, so that they can be compared."""
     shown = facts.alerts[:MOST_ALERTS]
     sizes = _finite(np.array([abs(r.contribution) for one in shown for r in one.reasons]))
     largest = sizes.max(initial=0.0) or 1.0
 
     def line(reason: Reason) -> ReasonLine:
         part = reason.contribution
-        words = reason.text.rpartition(": ")[0] or reason.text  # the number has a place of its own
+        words = reason.text.removesuffix(f": {contribution_text(part)}")  # the page shows it apart
         width = 100 * abs(part) / largest if np.isfinite(part) else 0.0
-        return ReasonLine(short(words), with_sign(part), width, part < 0)
+        amount = if_known(part, contribution_text).replace("-", "−")
+        return ReasonLine(short(words), amount, width, part < 0)
 
     def make(alert: Alert) -> AlertCard:
         return AlertCard(
             row=short(alert.row),
             score=score_text(alert.score),
-            rarity=one_in(alert.p_value),
+            rarity=one_in_text(alert.p_value),
             is_alert=alert.score > facts.threshold,
             reasons=[*map(line, alert.reasons)],
             nearest=None if alert.nearest is None else short(alert.nearest),
@@ -207,7 +208,7 @@ def _card_maker(facts: FitFacts) -> Callable[[Alert], AlertCard]:
 
 
 def _column_rows(facts: FitFacts) -> list[ColumnRow]:
-    """The most important first; in the table's order where nothing is known about that."""
+    """The most important first, or in table order if importance is unknown."""
     importance = facts.importance
     columns = sorted(facts.columns, key=lambda column: -importance.get(column.name, 0.0))
     largest = max(importance.values(), default=0.0) or 1.0
@@ -216,8 +217,8 @@ def _column_rows(facts: FitFacts) -> list[ColumnRow]:
             short(column.name),
             short(column.kind),
             short(column.detail),
-            in_percent(column.missing) if column.missing else "",
-            in_percent(importance.get(column.name, 0.0)),
+            if_known(column.missing, share_text) if column.missing else "",
+            if_known(importance.get(column.name, 0.0), share_text),
             100 * max(0.0, importance.get(column.name, 0.0)) / largest,
         )
         for column in columns
@@ -228,8 +229,3 @@ def _finite(scores: np.ndarray) -> np.ndarray:
     values = np.asarray(scores, dtype=float).ravel()
     finite: np.ndarray = values[np.isfinite(values)]
     return finite
-
-
-def _count(number: int, one: str, many: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"

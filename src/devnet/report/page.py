@@ -1,7 +1,16 @@
-"""Templates as pages: what all of them share."""
+"""From templates to pages."""
 
 from collections.abc import Callable
 from typing import Any
+
+from devnet.core.wording import cut
+
+LONGEST = 160  # characters of a foreign text that a page shows
+
+
+def short(text: Any) -> str:
+    """A text that does not break a page, however long it is."""
+    return cut(str(text), LONGEST)
 
 
 def render(template: str, facts: dict[str, Any], functions: dict[str, Callable[..., Any]]) -> str:
@@ -12,7 +21,7 @@ def render(template: str, facts: dict[str, Any], functions: dict[str, Callable[.
     template : str
         A file in `templates`.
     facts, functions : dict
-        What the template knows by name: the page's facts, and functions to show them with.
+        Names for the template: the page's facts, and functions to show them with.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
@@ -23,6 +32,6 @@ def render(template: str, facts: dict[str, Any], functions: dict[str, Callable[.
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(functions)
+    environment.globals.update(functions, short=short)
     text: str = environment.get_template(template).render(facts)
     return text

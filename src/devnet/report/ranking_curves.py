@@ -7,11 +7,11 @@ import numpy as np
 
 GRID = np.linspace(0, 1, 101)
 N_RESAMPLES = 400
-LEAST_LABELLED = 5  # below, a band would promise more than is known
+LEAST_LABELLED = 5  # with fewer, a band would promise too much
 
 
 class Area(NamedTuple):
-    """Area under a curve with its 95% interval; nan where nothing is known about it."""
+    """Area under a curve with its 95% interval; nan if the interval is unknown."""
 
     value: float
     low: float
@@ -19,12 +19,12 @@ class Area(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What a method reaches, by recall or by false alarms."""
+    """The curve of a method, by recall or by false alarms."""
 
     name: str
     x: np.ndarray  # (n,)
     y: np.ndarray  # (n,)
-    low: np.ndarray  # (n,) nan where there is no band
+    low: np.ndarray  # (n,) nan without a band
     high: np.ndarray  # (n,)
     area: Area
 
@@ -37,11 +37,11 @@ class RankingCurves(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """How many rows there are down to each score of a labelled anomaly, from the highest on."""
+    """Counts of rows down to each score of a labelled anomaly, from the highest on."""
 
     found: np.ndarray  # (..., k) labelled
-    above: np.ndarray  # (..., k) unlabelled that score higher
-    as_high: np.ndarray  # (..., k) unlabelled that score as high or higher
+    above: np.ndarray  # (..., k) unlabelled, scoring higher
+    as_high: np.ndarray  # (..., k) unlabelled, scoring at least as high
     n_labelled: int
     n_unlabelled: int
 
@@ -52,7 +52,7 @@ def ranking_curves(name: str, unlabelled: np.ndarray, labelled: np.ndarray) -> R
     Parameters
     ----------
     name : str
-        Of the method.
+        The method.
     unlabelled, labelled : arrays
         Scores by scorers that did not see the rows; at least one each. Unlabelled rows count as
         normal.
@@ -72,7 +72,7 @@ def ranking_curves(name: str, unlabelled: np.ndarray, labelled: np.ndarray) -> R
 
 
 def _resample(counts: _Counts, weight: np.ndarray) -> _Counts:
-    """Draw both kinds of rows anew; of unlabelled ones only their place among steps matters."""
+    """Resample both kinds of rows; for unlabelled ones only the step they fall into matters."""
     generator = np.random.default_rng(0)
     edges = np.stack([counts.above, counts.as_high], axis=1).ravel()
     cells = np.diff(edges, prepend=0, append=counts.n_unlabelled) / counts.n_unlabelled
@@ -107,8 +107,8 @@ def _curve(
 def _precisions(counts: _Counts) -> np.ndarray:
     """Precision at the highest threshold that reaches each recall."""
     wanted = np.maximum(GRID * counts.n_labelled - 1e-9, 1e-9)
-    place = np.searchsorted(counts.found, wanted)
-    precisions: np.ndarray = (counts.found / (counts.found + counts.as_high + 1e-12))[place]
+    index = np.searchsorted(counts.found, wanted)
+    precisions: np.ndarray = (counts.found / (counts.found + counts.as_high + 1e-12))[index]
     return precisions
 
 
@@ -119,7 +119,7 @@ def _average_precisions(counts: _Counts) -> np.ndarray:
 
 
 def _areas_under_roc(counts: _Counts) -> np.ndarray:
-    """Share of pairs in the right order; of equal scores half of the pairs."""
+    """Share of pairs in the right order; ties count half."""
     below = 1 - (counts.above + counts.as_high) / (2 * counts.n_unlabelled)
     areas: np.ndarray = (_weights(counts) * below).sum(axis=-1) / counts.n_labelled
     return areas
@@ -139,6 +139,6 @@ def _roc_points(counts: _Counts) -> tuple[np.ndarray, np.ndarray]:
 def _found_shares(counts: _Counts) -> np.ndarray:
     """Recall at each share of false alarms."""
     x, y = _roc_points(counts)
-    last = np.append(np.diff(x) > 0, True)  # of several at one x, the highest
+    last = np.append(np.diff(x) > 0, True)  # the highest of several at one x
     shares: np.ndarray = np.interp(GRID, x[last], y[last])
     return shares
