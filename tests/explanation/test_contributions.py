@@ -71,7 +71,7 @@ def test_a_detector_that_cannot_explain_itself_is_explained_by_random_walks(mode
     assert model.baseline is None
     baseline = typical_row(model, rows[y == 0])
     np.testing.assert_array_equal(baseline, np.median(rows[y == 0], axis=0))
-    assert model.path_contributions(rows[:30], baseline) is None
+    assert model.own_contributions(rows[:30], baseline) is None
     found = contributions(model, rows[:30], baseline, random_state=3)
     walked = dense_walks(model.anomaly_score, rows[:30], baseline, np.arange(8), 8, random_state=3)
     np.testing.assert_array_equal(found, walked)

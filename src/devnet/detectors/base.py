@@ -107,7 +107,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         labels = None if self._needs_labels() else unlabelled(y, n_rows)
         return labels or read_labels(y, pos_label=self.pos_label, classes=classes)
 
-    # What other packages ask a detector. A new one overrides the answers that it can give.
+    # What other rooms ask a detector. A new one overrides the answers that it can give.
 
     keeps_unseen_scores: ClassVar[bool] = False  # if not, rows are held back to calibrate it
 
@@ -132,7 +132,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """The row (d,) that contributions start from, if the detector has its own."""
         return None
 
-    def path_contributions(self, X: Any, baseline: np.ndarray) -> Any:
+    def own_contributions(self, X: Any, baseline: np.ndarray) -> Any:
         """What each column adds to the score of a baseline, read off the model itself.
 
         None, the default, if the model cannot be read; random walks answer then.

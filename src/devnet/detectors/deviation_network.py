@@ -205,7 +205,7 @@ class DevNet(NetworkDetector):
         """Quantile function of the prior."""
         return self._reference_scores().quantile
 
-    def path_contributions(self, X: Any, baseline: np.ndarray) -> Any:
+    def own_contributions(self, X: Any, baseline: np.ndarray) -> Any:
         """Integrated gradients of the built-in networks; a caller's module cannot be read."""
         if self.network_.layers is None:
             return None

@@ -49,7 +49,7 @@ class OwnEstimator(BaseEstimator):
     def nominal_p_value(self, scores: np.ndarray) -> None:
         """None: the scores have no scale."""
 
-    def path_contributions(self, X: Any, baseline: np.ndarray) -> None:
+    def own_contributions(self, X: Any, baseline: np.ndarray) -> None:
         """None: the model cannot be read."""
 
     def anomaly_score(self, X: Any) -> np.ndarray:

@@ -71,7 +71,7 @@ def contributions(
     """
     baseline = _check_baseline(detector, rows, baseline)
     groups = None if groups is None else _check_groups(groups, rows.shape[1])
-    found = detector.path_contributions(rows, baseline)
+    found = detector.own_contributions(rows, baseline)
     if found is not None:
         return _sum_groups(found, groups)
     walked = np.arange(rows.shape[1]) if groups is None else groups

@@ -94,4 +94,4 @@ def test_they_are_registered_where_they_are_installed():
 def test_contributions_are_not_read_off_trees_whose_inner_nodes_have_no_value(method):
     model = method()
     model.projection_ = None
-    assert model.path_contributions(np.zeros((1, 2)), np.zeros(2)) is None
+    assert model.own_contributions(np.zeros((1, 2)), np.zeros(2)) is None

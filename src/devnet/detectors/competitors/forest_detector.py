@@ -37,7 +37,7 @@ class ForestDetector(FewLabelDetector):
     forest_: Forest
     projection_: Projection | None
 
-    def path_contributions(self, X: Any, baseline: np.ndarray) -> np.ndarray | None:
+    def own_contributions(self, X: Any, baseline: np.ndarray) -> np.ndarray | None:
         """Path contributions to the sum of trees, times the mean slope of what reads the sum.
 
         None for wide rows, because their trees see a projection of the columns, and for trees

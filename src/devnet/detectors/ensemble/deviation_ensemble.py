@@ -269,7 +269,7 @@ class DeviationEnsemble(FewLabelDetector):
         """The learners' baseline."""
         return self.learners_.baseline
 
-    def path_contributions(self, X: Any, baseline: np.ndarray) -> Any:
+    def own_contributions(self, X: Any, baseline: np.ndarray) -> Any:
         """`contributions`, shifted if the baseline is not the learners' own."""
         found = self.contributions(X)
         if not np.array_equal(baseline, self.learners_.baseline):
