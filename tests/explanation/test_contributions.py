@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from sklearn.neighbors import KNeighborsClassifier
 from support.competitor_checks import wide_task, with_nan
 from support.plain_detector import PlainDetector
@@ -135,6 +134,7 @@ def test_the_baseline_is_the_ensemble_s_own_or_the_median():
 
 
 def test_torch_modules_are_explained(seed):
+    torch = pytest.importorskip("torch")
     rows, y, _ = make_task(seed)
     module = torch.nn.Sequential(torch.nn.Linear(8, 6), torch.nn.Tanh())
     model = DevNet(module, n_epochs=2, device="cpu", random_state=seed).fit(rows, y)
