@@ -120,7 +120,7 @@ def test_get_into_a_folder_prints_the_checksum_where_none_is_published(devnet, s
     result = devnet("get", "thyroid", "--folder", folder)
     assert (folder / FILE).read_bytes() == THYROID
     assert (
-        f"no checksum is published; its SHA-256 is {hashlib.sha256(THYROID).hexdigest()}"
+        f"no checksum is published; SHA-256 is {hashlib.sha256(THYROID).hexdigest()}"
         in result.stdout
     )
     assert f"devnet.datasets.load('thyroid', '{folder}')" in result.stdout
@@ -161,7 +161,7 @@ def test_bad_names_and_folders_get_a_sentence(devnet, served, tmp_path):
     for folder in (tmp_path / "file", tmp_path / "file" / "folder"):
         result = devnet("get", "thyroid", "--folder", folder)
         assert is_a_sentence(result)
-        assert f"cannot make the folder {folder} (" in result.stderr
+        assert f"cannot create the folder {folder} (" in result.stderr
     assert devnet("get").exit_code == 2
     assert devnet("fetch").exit_code == 2
 

@@ -97,7 +97,7 @@ def test_a_method_at_chance_is_not_taken_beside_one_that_is_not():
     ]
     recommended, advice = advise(methods, OURS, 0.6)
     assert recommended == THEIRS
-    assert "Of the deviation ensemble it is not clear that it ranks above chance" in advice
+    assert "The deviation ensemble does not clearly rank above chance" in advice
 
 
 def test_no_method_is_above_chance_by_its_place_among_many(seed):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from devnet import DeviationEnsemble, DevNet
+from devnet.core.labels import read_labels
 from devnet.datasets import Dataset
 from devnet.experiments.measures import (
     LEVELS,
@@ -19,6 +20,11 @@ from devnet.experiments.measures import (
 class Oracle:
     """Scores a row by its first column."""
 
+    keeps_unseen_scores = False
+
+    def read_y(self, y, n_rows):
+        return read_labels(y)
+
     def fit(self, rows, y):
         self.labelled = rows[y == 1]
         return self
@@ -28,6 +34,9 @@ class Oracle:
 
     def p_value(self, rows):
         return 1 - rows[:, 0]
+
+    def nominal_p_value(self, scores):
+        return None
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_wrong_requests_get_a_sentence(folder, arguments, sentence):
         ("[[grid]]", "[[grid", "quick.toml is not an experiment"),
         ("[[grid]]", "[grid]", "grid = .* must be tables of settings"),
         ("[5, 10]", "[]", "n_labelled = .. in grid must be a list of values"),
-        ("[0.02]", "[0.02, 0.1]", "n_labelled and contamination vary; one setting may"),
+        ("[0.02]", "[0.02, 0.1]", "n_labelled and contamination vary; only one setting may"),
         ('["thyroid", "campaign"]', '"thyroid"', "datasets = 'thyroid' must be a list of names"),
         ('["thyroid", "campaign"]', "[]", "datasets = .. must be a list of names"),
         ('"thyroid", "campaign"', '"synthetic"', "unknown data set of ranking 'synthetic'"),

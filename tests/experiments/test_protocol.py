@@ -137,7 +137,7 @@ def test_a_task_is_one_copy_of_the_set():
 @pytest.mark.parametrize(
     ("n_anomalies", "request_", "sentence"),
     [
-        (10, {}, "30 labelled anomalies are asked for, but only 8 that may be labelled"),
+        (10, {}, "cannot label 30 anomalies: only 8 that may be labelled"),
         (10, {"n_labelled": 2, "contamination": 1.5}, "contamination=1.5"),
         (10, {"n_labelled": 0}, "n_labelled=0: at least one"),
         (10, {"n_labelled": 2, "protocol": "scripts"}, "protocol='scripts' is neither"),

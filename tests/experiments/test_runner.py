@@ -125,7 +125,7 @@ def test_a_run_that_raises_is_recorded_with_its_error(folder):
     (folder / "quick.toml").write_text(FILE.replace("n_labelled = [5]", "n_labelled = [500]"))
     records, _ = run(folder)
     assert len(records) == 4
-    assert all("500 labelled anomalies are asked for" in record.error for record in records)
+    assert all("cannot label 500 anomalies" in record.error for record in records)
 
 
 def test_killed_at_any_moment_it_goes_on_where_it_was(folder):

@@ -47,14 +47,15 @@ def test_all_facts_are_on_the_page():
     words = check(page)
     ours, best = (next(o for o in found.methods if o.method == m) for m in ("DevNet", "PU trees"))
     for told in (
-        "Which method suits payments.parquet", found.advice, "rows 200,000",
-        "labelled, fraud = 1 60", "took part 100,000", "splits 9", "AUC-PR by chance 0.0003",
+        "Which method suits payments.parquet?", found.advice, "rows 200,000",
+        "labelled, fraud = 1 60", "unlabelled rows compared on 100,000", "splits 9",
+        "AUC-PR by chance 0.0003",
         f"PU trees {best.auc_pr.mean:.3f}", f"{best.auc_pr.low:.3f} to {best.auc_pr.high:.3f}",
         f"+{best.lead.mean:.3f} +{best.lead.low:.3f} to +{best.lead.high:.3f} 1.5",
         f"{ours.lead.mean:.3f} {ours.lead.low:.3f} to {ours.lead.high:.3f}".replace("-", "−"),
         "Lead over deviation ensemble", "under 0.1", "mine:Own it wants more memory",
-        "3 parts at random, 3 times over", "count as normal, for all methods alike",
-        "a random sample took part", "folds 3", "repeats 3", "numpy",
+        "3 parts at random, 3 times.", "count as normal for all methods",
+        "a random sample of the table's", "folds 3", "repeats 3", "numpy",
     ):  # fmt: skip
         assert told in words, told
     assert words.index("Take PU trees") < words.index("200,000")
@@ -77,7 +78,7 @@ def test_five_curves_are_drawn_always_those_of_devnet_and_the_recommended_method
     ]  # fmt: skip
     assert [int(colour) for colour, _ in legend] == [0, 1, 2, 3, 4]
     assert page.count("<polyline") == page.count("<polygon") == 5
-    assert "Drawn are 5 of 8 methods" in page
+    assert "The chart shows 5 of 8 methods" in page
 
 
 def test_a_method_that_is_taken_is_drawn_however_it_is_placed():
@@ -103,14 +104,14 @@ def test_pictures_are_on_one_scale():
 def test_a_single_method_has_no_leads():
     found = make_found({"PU trees": 0.5}, failed={}, n_unlabelled=199_940)
     words = check(make_comparison_page(found))
-    for untold in ("Lead over", "Left out", "a random sample", "Drawn are"):
+    for untold in ("Lead over", "Left out", "a random sample", "The chart shows"):
         assert untold not in words
     assert "compared with no other method" in words
 
 
 def test_a_single_repeat_is_told():
     words = check(make_comparison_page(make_found(n_splits=3)))
-    assert "at random, once;" in words
+    assert "at random, once." in words
     assert "After a single repeat they are wide" in words
 
 

@@ -53,7 +53,7 @@ def test_all_facts_are_on_the_page():
     page = make_fit_page(make_facts())
     words = check(page)
     for told in (
-        "payments.parquet", "From 60 labelled anomalies the method (deviation ensemble) learned",
+        "payments.parquet", "method (deviation ensemble) learned from 60 labelled anomalies what",
         "above 2.34 is an alert (at most 1% false alarms)", "a note", "P11", "1 in 2,000", "P77",
         "amount 9,120 is far above typical 74 +3.1 ", "hour 3: at night −1.2 ", "no colon",
         "75%", "typical 74", "8%", "payment_id an identifier", "n_trees 64", "margin 5",
@@ -117,21 +117,24 @@ def test_more_columns_than_anybody_reads_are_counted():
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"alerts": []}, "no rows to show"),
+        ({"alerts": []}, "No rows to show"),
         ({"alerts": [Alert("1", 1.0, 1.0, [], None)]}, "as high: 100% no alert"),
-        ({"n_labelled": 1}, "From 1 labelled anomaly the method"),
-        ({"labelled": np.array([2.0])}, "fewer than 5 labelled anomalies nothing"),
-        ({"labelled": np.array([])}, "no rows to draw curves of"),
+        ({"n_labelled": 1}, "learned from 1 labelled anomaly what"),
+        (
+            {"labelled": np.array([2.0])},
+            "fewer than 5 labelled anomalies, the uncertainty of these curves is unknown",
+        ),
+        ({"labelled": np.array([])}, "No rows to draw curves from"),
         ({"labelled_unseen": False}, "learned from all labelled anomalies"),
         ({"unlabelled": np.arange(20.0)}, "20 unlabelled rows are too few"),
-        ({"unlabelled": np.array([]), "labelled": np.array([])}, "no scores to draw"),
-        ({"unlabelled": np.ones(500)}, "have the same score"),
+        ({"unlabelled": np.array([]), "labelled": np.array([])}, "No scores to draw"),
+        ({"unlabelled": np.ones(500)}, "Too many unlabelled rows share a score"),
         ({"unlabelled": np.ones(500), "labelled": np.ones(7), "threshold": 1.0}, "0.50"),
         ({"unlabelled": np.full(300, -1e12), "labelled": np.full(9, 1e12)}, "1.00 (1.00 to 1.00)"),
         ({"unlabelled": np.append(np.arange(300.0), [np.nan, np.inf])}, "300 unlabelled rows"),
         ({"nominal": None}, "calibrated"),
         ({"threshold": np.inf}, "No row of the table is an alert (at most 1% false alarms)."),
-        ({"columns": [], "importance": {}}, "Nothing is known about the columns"),
+        ({"columns": [], "importance": {}}, "Columns are unknown"),
         ({"importance": {"amount": 0.0}}, "0%"),
         ({"parameters": {}, "versions": {}, "notes": [], "summary": [], "policy": ""}, "Settings"),
         ({"table": "x" * 10_000, "left_out": {"y" * 10_000: "z"}}, "xxx..."),
@@ -160,21 +163,21 @@ def test_bars_and_numbers_are_of_the_contribution_and_not_of_the_words():
 
 def test_all_labelled_anomalies_are_counted_though_some_are_drawn():
     words = check(make_fit_page(make_facts(n_labelled=1234, n_rows=9000)))
-    assert "From 1,234 labelled anomalies the method" in words
+    assert "learned from 1,234 labelled anomalies what" in words
     assert "60 of 1,234 labelled anomalies threshold 2.34" in words
     assert "60 of 1,234 labelled anomalies against 2,000 unlabelled rows" in words
-    assert re.search(r"are \d+ of 60 labelled anomalies that are drawn here and", words)
+    assert re.search(r"are \d+ of 60 labelled anomalies shown here and", words)
     words = check(make_fit_page(make_facts()))
-    assert "drawn here" not in words
-    assert "learned from 60 labelled anomalies threshold" in words
+    assert "shown here" not in words
+    assert "did not learn from it 60 labelled anomalies threshold" in words
 
 
 def test_precision_is_said_to_be_that_among_the_rows_drawn():
-    lower = "in the whole table, of 200,000 rows, there are more unlabelled rows for each labelled"
-    among = "alerts among these 2,060 rows consist of"
+    lower = "the table of 200,000 rows has more unlabelled rows per labelled anomaly"
+    among = "alerts among these 2,060 rows that are labelled"
     words = check(make_fit_page(make_facts(n_rows=200_000)))
     assert lower in words
     assert among in words
     words = check(make_fit_page(make_facts()))
-    assert "in the whole table" not in words
+    assert "the table of" not in words
     assert among in words
