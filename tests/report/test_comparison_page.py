@@ -47,7 +47,7 @@ def test_all_facts_are_on_the_page():
     words = check(page)
     ours, best = (next(o for o in found.methods if o.method == m) for m in ("DevNet", "PU trees"))
     for told in (
-        "Which method suits payments.parquet", found.advice, "rows 200,000",
+        "Which method suits payments.parquet?", found.advice, "rows 200,000",
         "labelled, fraud = 1 60", "unlabelled rows compared on 100,000", "splits 9",
         "AUC-PR by chance 0.0003",
         f"PU trees {best.auc_pr.mean:.3f}", f"{best.auc_pr.low:.3f} to {best.auc_pr.high:.3f}",
@@ -55,7 +55,7 @@ def test_all_facts_are_on_the_page():
         f"{ours.lead.mean:.3f} {ours.lead.low:.3f} to {ours.lead.high:.3f}".replace("-", "−"),
         "Lead over deviation ensemble", "under 0.1", "mine:Own it wants more memory",
         "3 parts at random, 3 times.", "count as normal for all methods",
-        "are a random sample of the table", "folds 3", "repeats 3", "numpy",
+        "a random sample of the table's", "folds 3", "repeats 3", "numpy",
     ):  # fmt: skip
         assert told in words, told
     assert words.index("Take PU trees") < words.index("200,000")

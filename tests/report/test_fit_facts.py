@@ -164,5 +164,5 @@ def test_more_labelled_anomalies_than_are_kept_are_all_counted():
     facts = fit_facts(model, table)
     assert (facts.n_labelled, len(facts.labelled)) == (1200, MAX_PROFILES)
     words = check(make_fit_page(facts))
-    assert "learned from 1,200 labelled anomalies what sets" in words
+    assert "learned from 1,200 labelled anomalies what" in words
     assert "1,000 of 1,200 labelled anomalies" in words

@@ -101,12 +101,12 @@ def _echo(found: "Comparison", training: TrainingOptions) -> None:
 {found.table}: {found.n_labelled:,} labelled anomalies, {found.n_unlabelled:,} unlabelled rows, \
 {found.n_splits} splits
 
-{"":<{width}}  AUC-PR  95% interval    AUC-ROC  seconds a fit""")
+{"":<{width}}  AUC-PR  95% interval    AUC-ROC  seconds per fit""")
     for one in found.methods:
         pr = one.auc_pr
         click.echo(
             f"{one.method:<{width}}   {pr.mean:.3f}  {range_text(pr.low, pr.high)}    "
-            f"{one.auc_roc.mean:.3f}  {one.seconds:>13.1f}"
+            f"{one.auc_roc.mean:.3f}  {one.seconds:>15.1f}"
         )
     click.echo(f"{'chance':<{width}}  {found.chance:>6.2g}                    0.500")
     click.echo(
