@@ -18,7 +18,7 @@ help:  ## list the targets
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
 	@touch $@
 
-demo: .venv/installed  ## set up and go the whole way on made-up payments: fit, alerts, scores, report
+demo: .venv/installed  ## set up and run all steps on made-up payments: fit, alerts, scores, report
 	@$(BIN)/devnet demo
 
 test: .venv/installed  ## set up and run all tests

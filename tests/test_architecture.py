@@ -25,8 +25,12 @@ def room_of(file):
 
 def imported_rooms(file):
     for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("devnet."):
-            yield node.module.split(".")[1]
+        modules = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [f"devnet.{name.name}" for name in node.names]
+            modules = names if node.module == "devnet" else [node.module]
+        inside = {module for module in modules if module.startswith("devnet.")}
+        yield from (module.split(".")[1] for module in inside - {"devnet.__version__"})
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))

@@ -129,7 +129,7 @@ def test_what_should_be_known_before_a_fit_is_trusted_is_said(devnet, folder):
     del leaking["amount"], leaking["shop"]
     csv.write_csv(pa.table(leaking), folder / "leak.csv")
     done = devnet("fit", "leak.csv", "--label", "fraud", "-o", "leak.devnet")
-    assert "'case' tells labelled anomalies apart almost alone" in done.stderr
+    assert "'case' separates labelled anomalies almost alone" in done.stderr
     assert "--ignore case" in done.stderr
     few = columns()
     few["fraud"] = [1 if i in (3, 5) else None for i in range(N)]

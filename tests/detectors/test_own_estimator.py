@@ -48,7 +48,7 @@ def test_our_methods_are_found_by_the_names_that_tables_show():
         (":Forest", "cannot be imported"),
         ("sklearn.ensemble:Forrest", "sklearn.ensemble has no 'Forrest'; write it as in"),
         ("sklearn.ensemble:", "has no ''"),
-        ("math:sqrt", "is no estimator: it has no fit"),
+        ("math:sqrt", "is not an estimator: it has no fit"),
         ("iforest", "unknown method 'iforest'.*Did you mean 'iForest'"),
     ],
 )

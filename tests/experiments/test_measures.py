@@ -6,6 +6,7 @@ import pytest
 from devnet import DeviationEnsemble, DevNet
 from devnet.core.labels import read_labels
 from devnet.datasets import Dataset
+from devnet.datasets.records import Likeness
 from devnet.experiments.measures import (
     LEVELS,
     calibration,
@@ -47,7 +48,7 @@ def dataset(seed):
     is_anomaly = np.arange(3000) < 300
     rows[:300, 0] += 1
     rows[:300, 1] += 10 * (np.arange(300) % 3)
-    return Dataset("made", rows, is_anomaly, [], "")
+    return Dataset("made", rows, is_anomaly, [], "", Likeness.EXACT)
 
 
 def test_ranking_is_perfect_for_an_oracle(dataset, seed):
@@ -81,7 +82,7 @@ def test_the_band_is_that_of_exact_p_values():
         rows = generator.random((3000, 2)).astype(np.float32)
         is_anomaly = np.arange(3000) < 300
         rows[:300, 0] += 1
-        made = Dataset("made", rows, is_anomaly, [], "")
+        made = Dataset("made", rows, is_anomaly, [], "", Likeness.EXACT)
         within.append(calibration(Oracle(), made, seed, contamination=0).metrics["within"])
     assert np.mean(within) > 0.87
 

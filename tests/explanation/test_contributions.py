@@ -193,7 +193,7 @@ def test_the_nearest_labelled_anomaly_points_the_same_way(seed):
     for rows in (profile, sp.csr_array(profile)):
         for known in (labelled, sp.csr_array(labelled)):
             found = nearest(rows, known)
-            np.testing.assert_array_equal(found.place, chosen)
+            np.testing.assert_array_equal(found.position, chosen)
             np.testing.assert_allclose(found.similarity, 1)
     assert nearest(np.zeros((2, 30)), labelled).similarity.tolist() == [0, 0]
     assert nearest(-labelled[:1], labelled[:1]).similarity[0] == pytest.approx(-1)

@@ -48,7 +48,7 @@ def test_all_facts_are_on_the_page():
     ours, best = (next(o for o in found.methods if o.method == m) for m in ("DevNet", "PU trees"))
     for told in (
         "Which method suits payments.parquet?", found.advice, "rows 200,000",
-        "labelled, fraud = 1 60", "unlabelled rows compared on 100,000", "splits 9",
+        "labelled, fraud = 1 60", "unlabelled rows compared 100,000", "splits 9",
         "AUC-PR by chance 0.0003",
         f"PU trees {best.auc_pr.mean:.3f}", f"{best.auc_pr.low:.3f} to {best.auc_pr.high:.3f}",
         f"+{best.lead.mean:.3f} +{best.lead.low:.3f} to +{best.lead.high:.3f} 1.5",

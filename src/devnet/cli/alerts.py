@@ -75,12 +75,6 @@ def alerts(
 
 def _when_there_are_none(policy: Any) -> list[str]:
     """What it means to have no alerts, and what to do."""
-    from devnet.significance.policies import FalseDiscoveryRate
-
-    notes = []
-    if isinstance(policy, FalseDiscoveryRate):
-        notes.append(
-            "this does not mean that there are no anomalies: the rows used for comparison contain "
-            "some too, which makes p-values too large for a false discovery rate."
-        )
-    return [*notes, "to see the highest rows in any case, give --budget 20."]
+    note = policy.if_none()
+    advice = "to see the highest rows in any case, give --budget 20."
+    return [advice] if note is None else [note, advice]

@@ -123,6 +123,7 @@ def chosen_policy(
     cost: tuple[float, float] | None,
 ) -> "AlertPolicy | None":
     """The policy that the options name, if any."""
+    from devnet.core.parameters import ParameterError
     from devnet.significance.policies import (
         Budget,
         Confidence,
@@ -149,8 +150,9 @@ def chosen_policy(
     ((option, value),) = given
     try:
         return made[option](value)
-    except ValueError as error:
-        raise click.UsageError(f"{option} {value} is not possible: {worded(error)}") from None
+    except ParameterError as error:
+        typed = " ".join(map(str, value)) if isinstance(value, tuple) else value
+        raise click.UsageError(f"{option} {typed} is not possible: give {error.says}.") from None
 
 
 def _decorate(command: Command, options: tuple[Any, ...]) -> Command:

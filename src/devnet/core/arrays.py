@@ -1,9 +1,9 @@
 """One spelling for two array libraries: NumPy, and torch where a caller's module is trained.
 
 Built-in networks are so small that the overhead of a call decides their speed, and NumPy's is the
-smallest. torch is for modules of the caller's own. What sees the arrays of both (batches, losses,
+smallest. torch is for callers' own modules. What sees the arrays of both (batches, losses,
 optimizer) uses only what both spell alike (operators, `sum`, `sqrt`, `sign`, `where`, `matmul`
-...), so it is written once. torch is never imported here: arrays of torch bring it along.
+...), so it is written once. torch is never imported here: torch arrays bring it along.
 """
 
 import sys

@@ -184,7 +184,7 @@ def _encode(value: Any) -> Any:
     if is_module(value):
         return {"module": type(value).__name__}
     if isinstance(value, np.random.RandomState | np.random.Generator):
-        return None  # the state of a generator is no parameter
+        return None  # the state of a generator is not a parameter
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, tuple | list):

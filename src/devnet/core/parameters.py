@@ -58,12 +58,20 @@ def one_of(*values: Any) -> Constraint:
     return Constraint(lambda value: type(value) in kinds and value in values, names)
 
 
+class ParameterError(ValueError):
+    """A parameter whose value breaks its constraint."""
+
+    says: str  # what it must be
+
+
 def check_parameters(estimator: Any, constraints: dict[str, Constraint]) -> None:
     """Refuse the first parameter whose value breaks its constraint."""
     for name, constraint in constraints.items():
         value = getattr(estimator, name)
         if not constraint.accepts(value):
-            raise ValueError(
+            error = ParameterError(
                 f"{type(estimator).__name__}({name}={value!r}) is not possible: "
                 f"{name} must be {constraint.says}."
             )
+            error.says = constraint.says
+            raise error

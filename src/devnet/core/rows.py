@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-WIDE = 4096  # columns from which on sparse rows are never made dense, not even in batches
+WIDE = 4096  # from this many columns on, sparse rows are never made dense, not even in batches
 CHECKED_VALUES = 1 << 18  # values per step of a check for finite values
 SPAN_ROWS = 1 << 15  # rows that are worth their own thread
 SPARSE = 0.2  # share of stored values below which CSR products are faster than dense ones
@@ -205,7 +205,7 @@ def blockwise(rows: Rows, make: Callable[[np.ndarray], np.ndarray]) -> np.ndarra
 
 
 def has_finite_sum(values: np.ndarray) -> bool:
-    """Whether the sum of squares is finite, which proves fast that every value is finite."""
+    """Whether the sum of squares is finite, a quick proof that every value is finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         flat = values.ravel()
         return bool(np.isfinite(flat @ flat))

@@ -19,7 +19,7 @@ RANDOM_STATE = Constraint(
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """A generator; one that was given yields a child, so that two fits draw differently.
+    """A generator; a given one spawns a child, so that two fits draw differently.
 
     The global random state is never touched.
     """

@@ -92,7 +92,7 @@ def decimals_text(value: float, decimals: int) -> str:
 
 
 def range_text(low: float, high: float, form: str = ".3f") -> str:
-    """Two ends.
+    """A range, by its ends.
 
     >>> range_text(0.25, 0.5), range_text(0.25, 0.5, ".0%")
     ('0.250 to 0.500', '25% to 50%')

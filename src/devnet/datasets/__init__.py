@@ -16,7 +16,7 @@ from devnet.core.names import known
 from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.download import DownloadError, NotServedError, checksum
 from devnet.datasets.download import download as download_file
-from devnet.datasets.records import File, PublishedCopy, SetRecord, Size
+from devnet.datasets.records import File, Likeness, PublishedCopy, SetRecord, Size
 
 __all__ = ["DATASETS", "Dataset", "DownloadError", "fetch", "find", "load"]
 
@@ -38,6 +38,13 @@ class Dataset(NamedTuple):
     is_anomaly: np.ndarray  # (n,) bool
     feature_names: list[str]  # empty if the source has none
     description: str  # says how it differs from the paper's set
+    likeness: Likeness  # the same for programs
+
+    @property
+    def size(self) -> Size:
+        """How large it is."""
+        n_rows, n_columns = self.rows.shape
+        return Size(n_rows, n_columns, int(self.is_anomaly.sum()))
 
 
 def load(name: str, folder: Folder | None = None) -> Dataset:
@@ -48,7 +55,7 @@ def load(name: str, folder: Folder | None = None) -> Dataset:
     name : str
         A key of `DATASETS`.
     folder : str or path, optional
-        Folder of its files; by default that of the environment variable DEVNET_DATA, then
+        Folder of its files; by default the one that DEVNET_DATA names, then
         `devnet` in the user's cache folder.
 
     Returns
@@ -77,8 +84,14 @@ def load(name: str, folder: Folder | None = None) -> Dataset:
         ) from error
     n_rows, n_columns = table.rows.shape
     size = Size(n_rows, n_columns, int(table.is_anomaly.sum()))
-    description = record.describe(name, source, size)
-    return Dataset(name, table.rows, table.is_anomaly, table.names, description)
+    return Dataset(
+        name,
+        table.rows,
+        table.is_anomaly,
+        table.names,
+        record.describe(name, source, size),
+        record.likeness(source, size),
+    )
 
 
 def find(name: str, folder: Folder | None = None) -> tuple[PublishedCopy, list[Path]] | None:

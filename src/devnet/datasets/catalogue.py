@@ -1,7 +1,7 @@
 """The paper's nine data sets as data: what they are, and where to get copies."""
 
 from devnet.datasets import parsers
-from devnet.datasets.records import File, PublishedCopy, SetRecord, Size
+from devnet.datasets.records import File, PublishedCopy, SetRecord
 
 AUTHORS = "https://raw.githubusercontent.com/GuansongPang/deviation-network/master/dataset"
 ADBENCH = "https://raw.githubusercontent.com/Minqi824/ADBench/main/adbench/datasets/Classical"
@@ -28,7 +28,6 @@ DATASETS = {
                 files=(File("donors.npz", f"{ADBENCH}/11_donors.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
-                size=Size(619_326, 10, 36_710),
             ),
         ),
     ),
@@ -59,7 +58,6 @@ DATASETS = {
                 parse=parsers.census,
                 format="two gzipped files of comma-separated records, no header, last field income",
                 note="the one-hot encoding is a reconstruction",
-                size=Size(299_285, 500, 18_568),
             ),
         ),
     ),
@@ -85,13 +83,11 @@ DATASETS = {
                 ),
                 parse=parsers.credit_card_csv,
                 format="CSV with a header: Time, V1 to V28, Amount, Class",
-                size=Size(284_807, 29, 492),
             ),
             PublishedCopy(
                 files=(File("fraud.npz"),),
                 parse=parsers.raw_matrix_npz,
                 format=f"{MATRIX_NPZ}, not scaled",
-                size=Size(284_807, 29, 492),
             ),
         ),
     ),
@@ -110,7 +106,6 @@ DATASETS = {
                 files=(File("celeba.npz", f"{ADBENCH}/8_celeba.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
-                size=Size(202_599, 39, 4_547),
             ),
         ),
     ),
@@ -136,7 +131,6 @@ DATASETS = {
                 ),
                 parse=parsers.labelled_csv,
                 format=f"{LABELLED_CSV}, in a .tar.xz archive",
-                size=Size(95_329, 196, 2_329),
             ),
         ),
     ),
@@ -170,7 +164,6 @@ DATASETS = {
                 note="a SUBSTITUTE: other real URLs of the same size and sparsity; its accuracy "
                 "cannot be compared with the paper's",
                 is_substitute=True,
-                size=Size(89_063, 3_267_850, 1_505),
             ),
         ),
     ),
@@ -190,19 +183,16 @@ DATASETS = {
                 files=(File("campaign.npz", f"{ADBENCH}/5_campaign.npz"),),
                 parse=parsers.matrix_npz,
                 format=MATRIX_NPZ,
-                size=Size(41_188, 62, 4_640),
             ),
             PublishedCopy(
                 files=(File("bank-additional-full.csv"),),
                 parse=parsers.bank_marketing_csv,
                 format="CSV with a header and semicolons, last column y",
-                size=Size(41_188, 62, 4_640),
             ),
             PublishedCopy(
                 files=(File("bank-additional.zip", f"{UCI}/00222/bank-additional.zip"),),
                 parse=parsers.bank_marketing_csv,
                 format="CSV with a header and semicolons, last column y, in a .zip archive",
-                size=Size(41_188, 62, 4_640),
             ),
         ),
     ),
@@ -240,7 +230,6 @@ DATASETS = {
                 format=CSR_NPZ,
                 note="rebuilt from the raw messages, not the LIBSVM file",
                 is_substitute=True,
-                size=Size(10_523, 1_343_317, 526),
             ),
         ),
     ),
@@ -265,7 +254,6 @@ DATASETS = {
                 ),
                 parse=parsers.labelled_csv,
                 format=LABELLED_CSV,
-                size=Size(7_200, 21, 534),
             ),
         ),
     ),

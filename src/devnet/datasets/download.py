@@ -63,7 +63,7 @@ def download(
     Raises
     ------
     DownloadError
-        If the file could not be fetched completely. The target's name never stands for a partial
+        If the file could not be fetched completely. The target is never a partial
         file.
     """
     if urlsplit(address).scheme not in ("http", "https"):

@@ -1,6 +1,7 @@
 """The types of the catalogue: what is known about a data set."""
 
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,14 @@ class File(NamedTuple):
     name: str  # in the folder of the data sets
     address: str = ""  # where anyone can download it; empty: only by hand
     sha256: str = ""  # empty if none is published
+
+
+class Likeness(StrEnum):
+    """How a copy compares with the paper's set."""
+
+    EXACT = "exact"
+    DIFFERS = "differs"  # in its encoding or its size
+    SUBSTITUTE = "substitute"  # other rows: results cannot be compared with the paper's
 
 
 class Size(NamedTuple):
@@ -31,7 +40,6 @@ class PublishedCopy(NamedTuple):
     format: str
     note: str = ""  # how it differs from the paper's set
     is_substitute: bool = False  # other rows: results cannot be compared with the paper's
-    size: Size | None = None  # as counted; None if nobody has
 
 
 class SetRecord(NamedTuple):
@@ -68,12 +76,12 @@ class SetRecord(NamedTuple):
             f"anomalies ({self.anomaly}); {'; '.join(differs) or 'as in the paper'}."
         )
 
-    def described(self, name: str, description: str) -> PublishedCopy | None:
-        """The source whose description this is, if it is one of known size."""
-        for source in self.sources:
-            if source.size and self.describe(name, source, source.size) == description:
-                return source
-        return None
+    def likeness(self, source: PublishedCopy, size: Size) -> Likeness:
+        """How a copy of this size compares with the paper's set."""
+        if source.is_substitute:
+            return Likeness.SUBSTITUTE
+        is_same_size = size[:2] == (self.n_rows, self.n_columns)
+        return Likeness.EXACT if is_same_size and not source.note else Likeness.DIFFERS
 
     def public_source(self) -> PublishedCopy | None:
         """The first source that anyone can download."""

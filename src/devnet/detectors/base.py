@@ -55,7 +55,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         return self._fit(X, y, sample_weight, resume=getattr(self, "warm_start", False))
 
     def anomaly_score(self, X: Any) -> np.ndarray:
-        """Score each row; higher is more anomalous, and a row's score depends on it alone.
+        """Score each row; higher is more anomalous, and a row's score depends on that row alone.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
     @property
     def is_thread_safe(self) -> bool:
-        """Whether several threads may score at once; other people's code is not asked to."""
+        """Whether several threads may score at once; not assumed of third-party code."""
         return False
 
     def expectations(self) -> dict[str, Any]:

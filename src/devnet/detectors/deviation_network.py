@@ -72,7 +72,7 @@ class DevNet(NetworkDetector):
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
     device : str or torch.device, default="auto"
-        Where a torch module of yours computes: "auto" is CUDA if there is one, else the CPU;
+        Where your own torch module computes: "auto" is CUDA if there is one, else the CPU;
         "cpu", "cuda" or "cuda:0" name a device. It is read when `fit` or `load` builds the
         network. Built-in networks always run on the CPU.
     warm_start : bool, default=False

@@ -15,7 +15,7 @@ LANDMARK_ROWS = 4096  # unlabelled rows used for a mean representation
 
 
 class LandmarkDetector(NetworkDetector):
-    """Trains a representation without output unit, and keeps points in it as landmarks.
+    """Trains a representation without an output unit, and keeps points in it as landmarks.
 
     Abstract. A detector finds its landmarks before or after training, and defines how they score
     a representation. The scores have no scale of their own, so the threshold is the score that a

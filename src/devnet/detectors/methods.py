@@ -43,7 +43,7 @@ METHODS: dict[str, type[FewLabelDetector]] = {  # with the names and order of th
 
 
 def find_method(name: str) -> Callable[..., Any]:
-    """Find what builds a detector, given its name, from parameters and a `random_state`.
+    """Find, by name, what builds a detector from parameters and a `random_state`.
 
     Parameters
     ----------

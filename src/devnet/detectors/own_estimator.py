@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_outlier_detector
 
 from devnet.core.labels import Labels, read_labels
+from devnet.significance.calibration import Calibration
 
 
 class OwnEstimator(BaseEstimator):
@@ -17,8 +18,8 @@ class OwnEstimator(BaseEstimator):
     Parameters
     ----------
     estimator : scikit-learn estimator
-        Its scores are those of decision_function, predict_proba or score_samples, whichever it
-        has first. Outlier detectors score normal rows higher, so their sign is reversed.
+        Its scores are those of decision_function, predict_proba or score_samples, the first of
+        these that it has. Outlier detectors score normal rows higher, so their sign is reversed.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -45,6 +46,14 @@ class OwnEstimator(BaseEstimator):
     prior_quantile = None
     baseline = None
     is_thread_safe = False
+
+    def unseen_scores(self) -> Calibration:
+        """It keeps none."""
+        raise NotImplementedError(f"{type(self).__name__} keeps no scores of unseen rows.")
+
+    def expectations(self) -> dict[str, Any]:
+        """It expects nothing."""
+        return {}
 
     def nominal_p_value(self, scores: np.ndarray) -> None:
         """None: the scores have no scale."""
@@ -92,5 +101,5 @@ def _find_class(path: str) -> Any:
             f"the method {path!r} is unknown: {module} has no {name!r}; {example}."
         ) from None
     if not (inspect.isclass(kind) and hasattr(kind, "fit")):
-        raise ValueError(f"the method {path!r} is no estimator: it has no fit; {example}.")
+        raise ValueError(f"the method {path!r} is not an estimator: it has no fit; {example}.")
     return kind

@@ -1,1 +1,1 @@
-"""The paper, one idea a file: from balanced batches to trained networks; and forests."""
+"""The paper, one idea per file: from balanced batches to trained networks; and forests."""

@@ -1,4 +1,4 @@
-"""References made of the data's own scores, alone or mixed with a prior.
+"""References built from the data's own scores, alone or mixed with a prior.
 
 The gradient flows through these references (`deviation_loss.slope_through_reference`). Held
 constant instead, they run away: a step that lifts anomalies lifts other rows too, and nothing

@@ -21,7 +21,7 @@ def deviation_loss(
 def deviation_loss_and_slope(
     scores: Array, *, is_anomaly: Array, reference: Reference, margin: float
 ) -> tuple[Array, Array]:
-    """Loss of each row and its derivative with respect to the row's own score, as `scores`.
+    """Loss of each row and its derivative with respect to the row's own score, shaped as `scores`.
 
     The slope is what autograd would find for `deviation_loss`, without its cost.
     """
@@ -30,7 +30,7 @@ def deviation_loss_and_slope(
 
 
 def slope_through_reference(slope: Array, scores: Array, reference: Reference) -> Array:
-    """Slope with respect to the scores of a loss whose reference may be made of them.
+    """Slope with respect to the scores of a loss whose reference may depend on them.
 
     All are (m, b, k).
 

@@ -30,9 +30,9 @@ class Tree(NamedTuple):
 
     left: np.ndarray  # (n_nodes,) child if value <= threshold
     right: np.ndarray  # (n_nodes,) the other child
-    column: np.ndarray  # (n_nodes,) column to compare; without meaning in a leaf
+    column: np.ndarray  # (n_nodes,) column to compare; meaningless in a leaf
     threshold: np.ndarray  # (n_nodes,)
-    value: np.ndarray  # (n_nodes,) value of a row there; a sum takes that of the leaf
+    value: np.ndarray  # (n_nodes,) value of a row at the node; sums use those of leaves
 
     def depth(self) -> np.ndarray:
         """Edges from the root to each node, (n_nodes,)."""

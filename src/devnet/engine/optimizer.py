@@ -19,7 +19,7 @@ BLOCK_VALUES = 1 << 16  # values of a sparse kernel that are updated together
 
 
 class Rule(Protocol):
-    """How a gradient becomes a step. Its states are running means that decay by `rho` a step."""
+    """How a gradient becomes a step. Its states are running means that decay by `rho` per step."""
 
     @property
     def rho(self) -> float:
@@ -30,7 +30,7 @@ class Rule(Protocol):
         """Number of states of each weight."""
 
     def apply(self, gradient: Array, states: Sequence[Array]) -> None:
-        """Turn the gradient into the step to subtract, in place; the states have decayed."""
+        """Turn the gradient into the step to subtract, in place; states have already decayed."""
 
 
 class RMSprop(NamedTuple):
@@ -142,8 +142,8 @@ def _clip(gradient: Gradient, clip_norm: float) -> None:
 class _LazyColumns:
     """The rule for one member's sparse kernel, at the cost of the touched rows only.
 
-    An untouched row keeps its weights; its states decay by `rho` a step, and catch up when the
-    row is next touched. Without penalty this is exactly what the dense rule does. With a penalty
+    An untouched row keeps its weights; its states decay by `rho` per step, and catch up when the
+    row is next touched. Without a penalty this is exactly what the dense rule does. With a penalty
     the dense rule would shrink a row in every step, this one only in the steps that touch it.
     """
 

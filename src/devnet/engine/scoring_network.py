@@ -38,7 +38,7 @@ class ScoringNetwork:
     ----------
     sizes : tuple of int
         Widths from input to output: (d, 20, 1) is the paper's network, (d, 1) its linear variant,
-        (d, 20) the variant without output unit.
+        (d, 20) the variant without an output unit.
     parameters : (m, P) array
         One row per member: its kernels in the order of the layers, then its biases. A sparse
         first kernel is not included.

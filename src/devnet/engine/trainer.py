@@ -42,7 +42,7 @@ class Epoch(NamedTuple):
 
 
 class Training(NamedTuple):
-    """The record of a training, besides the weights."""
+    """The record of a training run, besides the weights."""
 
     history: list[Epoch]
     best_epoch: list[int]  # the epoch whose weights were kept, by member

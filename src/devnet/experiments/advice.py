@@ -82,7 +82,7 @@ def evaluate(
 def interval(values: np.ndarray, test_share: float, n_together: int = 1) -> Interval:
     """Mean and 95% interval of values on splits that share rows.
 
-    With `n_together` intervals, all of them hold at once with 95% (Bonferroni).
+    With `n_together` intervals, all of them hold at once with 95% confidence (Bonferroni).
     """
     mean, half = float(values.mean()), float(half_width(values, test_share, n_together))
     return Interval(mean, mean - half, mean + half)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from devnet.datasets.catalogue import DATASETS
+from devnet.datasets.records import Likeness
 from devnet.experiments.plan import Experiment
 from devnet.experiments.published import TABLE_1, TABLE_2
 from devnet.experiments.results import RunRecord
@@ -61,9 +62,8 @@ class Cells:
 
     def is_substitute(self, dataset: str) -> bool:
         """Whether the rows are not the paper's, so that its results cannot be compared."""
-        texts = {record.description for record in self.records if record.dataset == dataset}
-        copies = [DATASETS[dataset].described(dataset, text) for text in texts]
-        return any(copy is not None and copy.is_substitute for copy in copies)
+        found = [record.data for record in self.records if record.dataset == dataset]
+        return any(data.get("likeness") == Likeness.SUBSTITUTE for data in found)
 
     def mean(self, dataset: str, method: str, settings: dict[str, Any], metric: str) -> float:
         """Mean over the runs; nan if there are none."""
@@ -90,18 +90,12 @@ def published(experiment: Experiment, metric: str) -> dict[str, dict[str, float]
 
 def differing_data(records: Iterable[RunRecord]) -> list[str]:
     """Descriptions of the data sets that are not known to be exactly the paper's."""
-    described = dict.fromkeys((record.dataset, record.description) for record in records)
-    return [text for name, text in described if text and not _is_exact(name, text)]
-
-
-def _is_exact(dataset: str, description: str) -> bool:
-    if dataset not in DATASETS:  # made by the measure itself
-        return True
-    record = DATASETS[dataset]
-    copy = record.described(dataset, description)
-    if copy is None or copy.size is None or copy.note:
-        return False
-    return copy.size[:2] == (record.n_rows, record.n_columns)
+    differing = [
+        record
+        for record in records
+        if record.dataset in DATASETS and record.data.get("likeness") != Likeness.EXACT
+    ]
+    return list(dict.fromkeys(record.description for record in differing if record.description))
 
 
 def differing_cells(cells: Cells, metric: str) -> list[str]:

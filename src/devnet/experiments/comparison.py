@@ -51,7 +51,7 @@ class Comparison(NamedTuple):
     anomaly: str
     n_rows: int
     n_labelled: int
-    n_unlabelled: int  # rows that were compared on
+    n_unlabelled: int  # rows used in the comparison
     n_splits: int
     chance: float  # AUC-PR of a random ranking
     to_beat: str  # leads are measured against this method

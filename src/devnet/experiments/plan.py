@@ -93,7 +93,7 @@ class Experiment:
         return [name for name in names if len({repr(one.get(name)) for one in self.settings}) > 1]
 
     def growths(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        """For each grid of a runtime, the setting that grows and its combinations, ascending."""
+        """For each timing grid, the setting that grows and its combinations, ascending."""
         found = []
         for part in self.grid:
             growing = next(name for name, values in part.items() if len(values) > 1)

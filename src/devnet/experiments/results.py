@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self, get_origin, get_type_hints
 
@@ -39,6 +39,7 @@ class RunRecord:
     error: str  # empty for a finished run
     description: str  # of the data set, and how it differs from the paper's
     versions: dict[str, str]
+    data: dict[str, Any] = field(default_factory=dict)  # likeness and size of the data set
 
     @property
     def run(self) -> Run:

@@ -20,6 +20,13 @@ from devnet.experiments.shared_data import open_shared, share
 from devnet.experiments.workers import Answer, Workers
 
 
+class Data(NamedTuple):
+    """The data set of a run, for people and for programs."""
+
+    description: str
+    facts: dict[str, Any]  # likeness and size
+
+
 class Progress(NamedTuple):
     """How far an experiment has come."""
 
@@ -83,7 +90,7 @@ class _Session:
         self._missing = [run for run in runs if run.key not in finished]
         self._n_done = self._n_runs - len(self._missing)
         self._n_workers = 1
-        self._descriptions = {SYNTHETIC: "synthetic: made for each run."}
+        self._data: dict[str, Data] = {}
 
     def go(self, n_workers: int) -> None:
         self._n_workers = n_workers
@@ -111,32 +118,33 @@ class _Session:
         runs = [run for run in self._missing if run.dataset == answer.label]
         error = answer.error or self._other_data(answer.label, answer.result)
         if not error:
-            self._descriptions[answer.label] = answer.result
+            self._data[answer.label] = answer.result
             return runs
         for run in runs:
             self._record(run, Answer(run, None, error))
         return []
 
-    def _other_data(self, dataset: str, description: str) -> str:
+    def _other_data(self, dataset: str, found: Data) -> str:
         """Why runs on this copy of a set must not join earlier ones, or nothing."""
-        earlier = {
-            r.description for r in self._file.records if r.dataset == dataset and not r.error
-        }
-        if earlier <= {description}:
+        done = [r for r in self._file.records if r.dataset == dataset and not r.error]
+        others = dict.fromkeys(r.description for r in done if r.data != found.facts)
+        if not others:
             return ""
         return (
-            f"the results hold runs on another copy ({', '.join(sorted(earlier))}) than this one "
-            f"({description}); put new results elsewhere, or move that file away."
+            f"the results hold runs on another copy ({', '.join(others)}) than this one "
+            f"({found.description}); put new results elsewhere, or move that file away."
         )
 
     def _record(self, run: Run, answer: Answer) -> None:
         measured = answer.result or {"metrics": {}, "seconds": {}, "peak_memory_mb": 0.0}
+        data = self._data.get(run.dataset, Data("", {}))
         record = RunRecord(
             **run._asdict(),
             **measured,
             error=answer.error,
-            description=self._descriptions.get(run.dataset, ""),
+            description=data.description,
             versions=versions(),
+            data=data.facts,
         )
         self._file.add(record)
         self._missing.remove(run)
@@ -163,12 +171,13 @@ def estimate(missing: list[Run], records: list[RunRecord]) -> tuple[float, bool]
     return sum(seconds for seconds in found if seconds is not None), None in found
 
 
-def prepare(dataset: str, folder: Path) -> str:
+def prepare(dataset: str, folder: Path) -> Data:
     """In a worker: prepare a data set for all workers, and describe it."""
     if dataset == SYNTHETIC:
-        return "synthetic: made for each run."
+        return Data("synthetic: made for each run.", {})
     share(dataset, folder)
-    return open_shared(dataset, folder).description
+    shared = open_shared(dataset, folder)
+    return Data(shared.description, {"likeness": shared.likeness, **shared.size._asdict()})
 
 
 def perform(run: Run, folder: Path) -> dict[str, Any]:

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from devnet import datasets
-from devnet.datasets import Dataset
+from devnet.datasets import Dataset, load
+from devnet.datasets.records import Likeness
 
 CSR = ("data", "indices", "indptr")
 
 
 def share(name: str, folder: Path) -> None:
     """Read a data set and write it to a new folder of that name."""
-    dataset = datasets.load(name)
+    dataset = load(name)
     shared = folder / name
     shared.mkdir()
     if sp.issparse(dataset.rows):
@@ -27,6 +27,7 @@ def share(name: str, folder: Path) -> None:
         "shape": dataset.rows.shape,
         "names": dataset.feature_names,
         "description": dataset.description,
+        "likeness": dataset.likeness,
     }
     (shared / "facts.json").write_text(json.dumps(facts))
 
@@ -41,4 +42,5 @@ def open_shared(name: str, folder: Path) -> Dataset:
         parts = tuple(np.load(shared / f"{part}.npy", mmap_mode="r") for part in CSR)
         rows = sp.csr_matrix(parts, shape=facts["shape"], copy=False)
     is_anomaly = np.load(shared / "is_anomaly.npy")
-    return Dataset(name, rows, is_anomaly, facts["names"], facts["description"])
+    likeness = Likeness(facts["likeness"])
+    return Dataset(name, rows, is_anomaly, facts["names"], facts["description"], likeness)

@@ -19,7 +19,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_reproduced(self) -> bool:
-        """Whether no run is missing, and all are equal bit for bit or all means in intervals."""
+        """Whether no run is missing, and all agree bit for bit or all means lie in intervals."""
         is_same = self.n_equal == self.n_runs or not self.outside
         return self.n_runs > 0 and not self.n_missing and is_same
 

@@ -86,7 +86,7 @@ def contributions(
 class Nearest(NamedTuple):
     """For each row, the labelled anomaly with the most similar contributions."""
 
-    place: np.ndarray  # (n,) its index among the labelled anomalies
+    position: np.ndarray  # (n,) among the labelled anomalies
     similarity: np.ndarray  # (n,) cosine of both, from -1 to 1; 0 if either has no contributions
 
 

@@ -102,7 +102,7 @@ def _mean_gradient(
     end: np.ndarray,
     output_weight: np.ndarray,
 ) -> np.ndarray:
-    """Mean gradient (b, h) by the first layer's sums, which go from start (1, h) to end (b, h)."""
+    """Mean gradient (b, h) for the first layer's sums, which go from start (1, h) to end (b, h)."""
     at = np.linspace(0, 1, _n_segments(network) + 1)[:, None, None]
     inputs = start + at * (end - start)  # (n_segments + 1, b, h)
     slopes = []

@@ -133,7 +133,7 @@ def band(colour: int, x: Axis, y: Axis, across: ArrayLike, low: ArrayLike, high:
 
 
 def circle(kind: str, x: float, y: float, radius: float, title: str = "") -> str:
-    """A dot, with words for who points at it."""
+    """A dot, with a text that shows on hover."""
     attributes = f'class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"'
     return f"<circle {attributes}><title>{escape(title)}</title></circle>"
 

@@ -1,7 +1,7 @@
 """A fit as one self-contained page: alerts with reasons, charts of scores, columns, settings."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,30 +19,11 @@ from devnet.report.distribution_chart import score_chart
 from devnet.report.page import render, short
 from devnet.report.ranking_chart import area_text, precision_recall_chart, roc_chart
 from devnet.report.ranking_curves import LEAST_LABELLED, ranking_curves
+from devnet.tables.columns.column import ColumnFact
 from devnet.tables.explainer import Reason
 
 N_OPEN_ALERTS, N_OPEN_COLUMNS = 10, 30  # the rest is folded
 MOST_ALERTS, MOST_COLUMNS = 50, 1000  # the rest is only counted
-
-
-class ColumnFact(Protocol):
-    """What is known about a column."""
-
-    @property
-    def name(self) -> str:
-        """Its name in the table."""
-
-    @property
-    def kind(self) -> str:
-        """What it was read as."""
-
-    @property
-    def detail(self) -> str:
-        """What its values are like."""
-
-    @property
-    def missing(self) -> float:
-        """Share of rows without a value."""
 
 
 class Alert(NamedTuple):
@@ -59,8 +40,8 @@ class FitFacts(NamedTuple):
     """Everything on the page."""
 
     table: str  # its name
-    method: str  # as "deviation ensemble"
-    summary: list[tuple[str, str]]  # as ("rows", "200,000")
+    method: str  # such as "deviation ensemble"
+    summary: list[tuple[str, str]]  # such as ("rows", "200,000")
     n_rows: int  # of the table
     n_labelled: int  # labelled anomalies among them
     unlabelled: np.ndarray  # scores of unlabelled rows by scorers that did not see them
@@ -68,7 +49,7 @@ class FitFacts(NamedTuple):
     labelled_unseen: bool  # whether these, too, are by scorers that did not see them
     nominal: Callable[[np.ndarray], np.ndarray] | None  # scores -> nominal p-values
     threshold: float  # not finite if no score is an alert
-    policy: str  # as "at most 1% false alarms"
+    policy: str  # such as "at most 1% false alarms"
     columns: Sequence[ColumnFact]
     importance: dict[str, float]  # by column; may be empty
     left_out: dict[str, str]  # column -> why
@@ -189,7 +170,7 @@ def _card_maker(facts: FitFacts) -> Callable[[Alert], AlertCard]:
 
     def line(reason: Reason) -> ReasonLine:
         part = reason.contribution
-        words = reason.text.removesuffix(f": {contribution_text(part)}")  # the page shows it apart
+        words = reason.text.removesuffix(f": {contribution_text(part)}")  # shown separately
         width = 100 * abs(part) / largest if np.isfinite(part) else 0.0
         amount = if_known(part, contribution_text).replace("-", "−")
         return ReasonLine(short(words), amount, width, part < 0)

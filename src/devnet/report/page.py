@@ -5,7 +5,7 @@ from typing import Any
 
 from devnet.core.wording import cut
 
-LONGEST = 160  # characters of a foreign text that a page shows
+LONGEST = 160  # characters that a page shows of a text from outside
 
 
 def short(text: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a score means: calibration, p-values, and the policies that decide which are alerts."""
+"""What a score means: calibration, p-values, and the policies that decide what is an alert."""
 
 from devnet.significance.calibration import (
     Calibration,

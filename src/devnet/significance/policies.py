@@ -78,6 +78,10 @@ class AlertPolicy(ABC):
         """Why no row can ever be an alert; None if one can."""
         return None
 
+    def if_none(self) -> str | None:
+        """What it does not mean that a table has no alerts, if that may mislead."""
+        return None
+
 
 @dataclass(frozen=True)
 class FalseAlarmRate(AlertPolicy):
@@ -222,13 +226,20 @@ class FalseDiscoveryRate(AlertPolicy):
         """Why no row can be an alert, if the rate is below the smallest possible p-value."""
         return _too_small(calibration, "false discovery rate", self.rate)
 
+    def if_none(self) -> str:
+        """That there may be anomalies all the same."""
+        return (
+            "this does not mean that there are no anomalies: the rows used for comparison contain "
+            "some too, which makes p-values too large for a false discovery rate."
+        )
+
 
 @dataclass(frozen=True)
 class ExpectedCost(AlertPolicy):
     """Alerts are chosen to minimise the expected cost of missed anomalies and false alarms.
 
     Unlabelled rows above the threshold count as false alarms, except for hidden anomalies, which
-    are taken to score as labelled ones do.
+    are assumed to score like labelled ones.
     """
 
     missed: float
@@ -238,7 +249,7 @@ class ExpectedCost(AlertPolicy):
     def in_words(self) -> str:
         """The policy in words."""
         return (
-            f"rows where a miss for {self.missed:,.6g} would cost more than a false alarm for "
+            f"rows where a miss at {self.missed:,.6g} would cost more than a false alarm at "
             f"{self.false_alarm:,.6g}"
         )
 

@@ -20,7 +20,7 @@ class Alerts(NamedTuple):
     """The alerts of a policy in a table."""
 
     n_rows: int  # scored
-    n_known: int  # left out, as the table labels them as anomalies already
+    n_known: int  # left out: the table already labels them as anomalies
     n_alerts: int
     threshold: float
     shown: list[Explanation]  # the highest ones, the highest first

@@ -15,9 +15,9 @@ FEW = 10  # labelled anomalies below which ranking and reasons are uncertain
 
 
 def describe_model(model: TableModel) -> dict[str, Any]:
-    """What is known of a fitted model without a table.
+    """What is known about a fitted model without a table.
 
-    JSON values, but for the reasons of columns that are left out: these are Sentences, as they
+    JSON values, except for the reasons why columns are left out: these are Sentences, as they
     may advise a setting.
     """
     importance = column_importance(model)
@@ -51,8 +51,8 @@ def fit_notes(model: TableModel) -> list[str | Sentence]:
     if len(importance) > 1 and importance[name] > ALONE:
         notes.append(
             Sentence(
-                f"the column {name!r} tells labelled anomalies apart almost alone "
-                f"({importance[name]:.0%}). If it is filled in only after an anomaly was "
+                f"the column {name!r} separates labelled anomalies almost by itself "
+                f"({importance[name]:.0%}). If it is filled in only after an anomaly is "
                 "confirmed, leave it out: ",
                 Setting("ignore", [name]),
             )

@@ -24,7 +24,7 @@ from devnet.tables.table_summary import TableSummary, unreadable
 
 __all__ = ["ColumnFact", "TableEncoder", "TableSummary"]
 
-N_SLICES, SLICE_ROWS = 16, 256  # of the sample, by which dense or sparse is decided
+N_SLICES, SLICE_ROWS = 16, 256  # of the sample, to decide between dense and sparse
 
 
 class TableEncoder:
@@ -39,7 +39,7 @@ class TableEncoder:
     left_out : mapping of str to LeftOut
         The others by name, each with the reason.
     is_sparse : bool
-        Whether `encode` returns CSR matrices: if these were smaller for training rows.
+        Whether `encode` returns CSR matrices, as they were smaller for training rows.
     names : sequence of str
         What contributions refer to: the columns, and each entry of sparse vectors.
 
@@ -162,7 +162,7 @@ class TableEncoder:
         return [column.name for column in self.columns]
 
     def csv_types(self) -> dict[str, pa.DataType]:
-        """Arrow types by which a CSV reader should read these columns."""
+        """Arrow types that a CSV reader should use for these columns."""
         types = {column.name: column.csv_type for column in self.columns}
         return {name: found for name, found in types.items() if found is not None}
 

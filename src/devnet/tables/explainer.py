@@ -40,7 +40,7 @@ class Explanation(NamedTuple):
 
 
 class Explainer:
-    """Explains rows by a typical row and by the reasons of labelled anomalies.
+    """Explains rows by comparing them with a typical row and with labelled anomalies.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Explainer:
     ) -> list[Explanation]:
         """Explain raw rows of a checked table.
 
-        Given are their numbers and names, and the ranks that p-values come from.
+        Takes their numbers and names, and the ranks that p-values come from.
         """
         if not len(rows):
             return []

@@ -92,7 +92,7 @@ def find_anomaly_value(
 
 
 def same_label(anomaly: str, values: Iterable[str]) -> str | None:
-    """The value that a caller means: the same text, number or truth; None if there is none."""
+    """The value that a caller means: the same text, number or boolean; None if there is none."""
     values = list(values)
     wanted = anomaly.strip()
     if wanted in values:

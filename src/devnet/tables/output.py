@@ -36,7 +36,7 @@ def open_output(
     schema : pyarrow.Schema
         Of all batches.
     distinct : collection of str
-        Columns of nearly all distinct values, for which Parquet need not try a dictionary.
+        Columns with nearly all values distinct, for which Parquet need not try a dictionary.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def _columns(schema: pa.Schema) -> str:
 
 
 def _cannot_write(error: OSError, path: Path) -> OSError:
-    if error.errno is None:  # is clear already
+    if error.errno is None:  # already clear
         return error
     reason = os.strerror(error.errno)
     if error.errno in _FULL:

@@ -19,7 +19,7 @@ from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
 
 ROW = "row"  # the column that numbers rows without names
-DISTINCT = ("anomaly_score", "nominal_p_value")  # columns of nearly all distinct values
+DISTINCT = ("anomaly_score", "nominal_p_value")  # columns with nearly all values distinct
 
 
 class ScoredFile(NamedTuple):

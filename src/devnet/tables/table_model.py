@@ -46,7 +46,7 @@ PREFIX = "table_"  # of the model's tensors in a file; all others are the detect
 
 
 class TableModel:
-    """Learns from a raw table with a column of few labels, and scores raw tables.
+    """Learns from a raw table with a few labels in one column, and scores raw tables.
 
     Files and frames are read batch by batch, so tables may be larger than memory: one pass learns
     how to encode the columns and keeps a uniform sample of the rows for a detector to learn from.

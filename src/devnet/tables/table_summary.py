@@ -13,7 +13,7 @@ from devnet.tables.table_error import TableError
 
 
 class TableSummary:
-    """What is known of all rows of a table, however many.
+    """What is known about all rows of a table, however many there are.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class TableSummary:
     ignore : collection of str, default=()
         Columns to leave out.
     categorical : collection of str, default=()
-        Columns with names for values rather than quantities, even if they are numbers.
+        Columns whose values are names rather than quantities, even if they are numbers.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class TableSummary:
         ]
 
     def add(self, batch: pa.RecordBatch | pa.Table) -> None:
-        """See more rows; a batch may lack columns that are not needed."""
+        """Add more rows; a batch may lack columns that are not needed."""
         if isinstance(batch, pa.Table):
             for part in batch.to_batches():
                 self.add(part)

@@ -1,7 +1,7 @@
 """One pass over a training table: what its columns are like, and the rows to learn from.
 
-A fit draws a limited number of rows however long the table is, so only a uniform sample of as many
-unlabelled rows must stay in memory.
+A fit draws a limited number of rows however long the table is, so only a uniform sample of that
+many unlabelled rows must stay in memory.
 """
 
 from collections.abc import Callable, Collection
@@ -127,7 +127,7 @@ def _short(column: pa.Array) -> pa.Array:
 
 
 class _Strata:
-    """A reservoir per label: which of two marks anomalies is known only at the end."""
+    """A reservoir per label: which of two labels marks anomalies is known only at the end."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class _Strata:
         except pa.ArrowException:
             raise TableError(
                 f"the label column {self._label!r} holds values of the type "
-                f"{batch[self._label].type} that are no text; labels are numbers, booleans or "
+                f"{batch[self._label].type} that are not text; labels are numbers, booleans or "
                 "text, such as 1 for a labelled anomaly. Name another column with ",
                 Setting("label"),
                 ".",

@@ -196,11 +196,11 @@ def test_a_stream_can_be_read_once():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ([1, 2], "type list is no table; give the path"),
-        (np.zeros((2, 2)), "type ndarray is no table"),
-        (None, "type NoneType is no table"),
-        (pl.Series([1]), "type Series is no table"),
-        (pd.Series([1]), "type Series is no table"),
+        ([1, 2], "type list is not a table; give the path"),
+        (np.zeros((2, 2)), "type ndarray is not a table"),
+        (None, "type NoneType is not a table"),
+        (pl.Series([1]), "type Series is not a table"),
+        (pd.Series([1]), "type Series is not a table"),
         ({"a": [1, 2], "b": [1]}, "named b expected length 2"),
         ({"a": [1, "x"]}, "column 'a'; Could not convert 'x'"),
         ({"a": 3}, "column 'a'"),
@@ -209,8 +209,8 @@ def test_a_stream_can_be_read_once():
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "more than one column named 'a'"),
         (pd.DataFrame({"a": [1, "x"]}), "Conversion failed for column a"),
         ({" ": [1]}, "column 1 of the table has no name"),
-        ("", "'' is no path"),
-        ("a\0b", "is no path"),
+        ("", "'' is not a path"),
+        ("a\0b", "is not a path"),
     ],
     ids=str,
 )

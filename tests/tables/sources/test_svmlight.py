@@ -50,7 +50,7 @@ def test_svmlight_blocks_join_without_a_seam(folder, monkeypatch):
     assert table["label"].to_pylist() == list(range(60))
     assert [[(p["index"], p["value"]) for p in r] for r in table["features"].to_pylist()] == rows
     (folder / "t.svm").write_text("\n".join([*lines, "1 x:1"]))
-    with pytest.raises(TableError, match=r"line 61 of t\.svm is no svmlight line: '1 x:1'"):
+    with pytest.raises(TableError, match=r"line 61 of t\.svm is not svmlight: '1 x:1'"):
         read_rows("t.svm")
 
 
@@ -63,4 +63,4 @@ def test_malformed_svmlight_lines_are_shown(line, folder):
     (folder / "t.svm").write_text(f"1 1:1\n\n{line}\n1 1:1\n")
     with pytest.raises(TableError) as error:
         read_rows("t.svm")
-    assert f"line 3 of t.svm is no svmlight line: {line!r}" in str(error.value)
+    assert f"line 3 of t.svm is not svmlight: {line!r}" in str(error.value)

@@ -140,7 +140,7 @@ class GradientBoosting(ForestDetector):
 def _read_nodes(nodes: np.ndarray, edges: list[np.ndarray], learning_rate: float) -> Tree:
     """Copy a tree of scikit-learn's boosting, whose nodes are records that split bins.
 
-    The values of leaves include the learning rate already, those of inner nodes do not.
+    The values of leaves already include the learning rate, those of inner nodes do not.
     """
     is_leaf = nodes["is_leaf"] == 1
     left, right = (

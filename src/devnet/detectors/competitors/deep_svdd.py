@@ -167,8 +167,8 @@ def svdd_loss_and_slope(
 ) -> tuple[Array, Array]:
     """Loss of each row (m, b, 1), and its slope for the offset from the centre (m, b, k).
 
-    An unlabelled row's loss is its squared distance. A labelled anomaly's is what its distance
-    lacks to the margin, or zero if there is no margin.
+    An unlabelled row's loss is its squared distance. A labelled anomaly's is how far its distance
+    falls short of the margin, or zero if there is no margin.
     """
     xp = namespace(offset)
     squared = (offset * offset).sum(2)[:, :, None]

@@ -38,7 +38,7 @@ class ForestDetector(FewLabelDetector):
     projection_: Projection | None
 
     def own_contributions(self, X: Any, baseline: np.ndarray) -> np.ndarray | None:
-        """Path contributions to the sum of trees, times the mean slope of what reads the sum.
+        """Path contributions to the sum of trees, times the mean slope of the score in that sum.
 
         None for wide rows, because their trees see a projection of the columns, and for trees
         whose inner nodes have no value.

@@ -134,7 +134,7 @@ class BalancedLogistic(FewLabelDetector):
                     scores[selection] = part.astype(np.float64) @ self.coef_
             else:
                 for selection, tile in dense_tiles(rows, span):
-                    # Not a matrix product: BLAS rounds a row differently with its position.
+                    # Not a matrix product: BLAS rounds a row differently depending on its position.
                     scores[selection] = np.einsum("ij,j->i", tile, self.coef_)
 
         in_threads(rows.shape[0], score_span)

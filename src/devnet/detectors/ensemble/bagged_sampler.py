@@ -9,7 +9,7 @@ from devnet.engine.sampler import Batch
 
 HALF = 256  # unlabelled rows per step
 MAX_ANOMALIES = 128  # per step
-MAX_VARIANTS = 32  # versions of the anomalies, each with other values swapped
+MAX_VARIANTS = 32  # versions of the anomalies, each with different values swapped
 VARIANT_VALUES = 1 << 19  # of a member, in all variants together
 
 

@@ -2,7 +2,7 @@
 
 Two tests differ in their measure of spread. The null test divides the difference between the means
 of labelled anomalies and unlabelled rows by the spread of unlabelled rows, as if anomalies spread
-alike: it trusts a rare column that a few anomalies have. Welch's test adds the spread of the
+equally: it trusts a rare column that a few anomalies have. Welch's test adds the spread of the
 anomalies: it trusts a column in which most anomalies agree. Which is better depends on the data:
 the first for texts, the second for web addresses.
 
@@ -80,7 +80,7 @@ class ColumnTests:
         unlabelled: sp.csr_array,
         unlabelled_weight: np.ndarray,
     ) -> None:
-        self._rows = {True: labelled, False: unlabelled}  # by: is labelled
+        self._rows = {True: labelled, False: unlabelled}  # keyed by whether labelled
         self._weight = {True: labelled_weight, False: unlabelled_weight}
         self._moments = {
             is_labelled: Moments.of(rows, self._weight[is_labelled])
@@ -89,7 +89,7 @@ class ColumnTests:
         counts = [np.bincount(r.indices, minlength=r.shape[1]) for r in (labelled, unlabelled)]
         self._is_shared: np.ndarray = (
             counts[0] + counts[1] > ENOUGH_ROWS
-        )  # known without any one row
+        )  # still known if any one row is left out
         # If unlabelled rows do not vary, any deviation counts: values are at most one.
         typical = float(self._moments[False].variance().sum() / max(1, labelled.shape[1]))
         self._typical = typical if typical > LEAST_VARIANCE else 1.0
@@ -101,7 +101,7 @@ class ColumnTests:
     def scores_without(self, *, labelled: bool) -> np.ndarray:
         """Leave-one-out scores (n, N_TESTS) of labelled or unlabelled rows.
 
-        NaN for an only labelled anomaly.
+        NaN for a sole labelled anomaly.
         """
         rows, weight = self._rows[labelled], self._weight[labelled]
         n_rows = rows.shape[0]

@@ -73,9 +73,9 @@ class DeviationEnsemble(FewLabelDetector):
     Attributes
     ----------
     classes_ : array of shape (2,)
-        What unlabelled rows and anomalies are called in y.
+        The values of y for unlabelled rows and for anomalies.
     threshold_ : float
-        Anomaly score above which `predict` sees an anomaly.
+        Anomaly score above which `predict` reports an anomaly.
     hidden_anomaly_share_ : HiddenShare
         Share of anomalies hidden among the unlabelled rows: value, low and high. It is an
         overestimate where other rows look like anomalies. With fewer than five labelled anomalies
@@ -145,7 +145,7 @@ class DeviationEnsemble(FewLabelDetector):
 
     @with_callbacks
     def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from further labels of the same rows, in a fraction of the time of `fit`.
+        """Learn from further labels for the same rows, in a fraction of the time of `fit`.
 
         The encoding, the pool and the bags stay; hidden anomalies are screened and trees grown
         again, and networks resume from their weights. Meant for an analyst who labels some rows,

@@ -34,7 +34,7 @@ def expect_quality(
     def auc_pr(labelled: np.ndarray, share: float) -> float:
         above, tail = tails(unlabelled, labelled)
         found = share * tail
-        precision = (found > 0).astype(float)  # if no more rows are above than are to be found
+        precision = (found > 0).astype(float)  # stays where no more rows are above than `found`
         np.divide(found, above, out=precision, where=above > found)
         return float(precision.mean())
 

@@ -1,4 +1,4 @@
-"""Screening: how many anomalies hide among the unlabelled rows, and which rows may be some."""
+"""Screening: how many anomalies hide among the unlabelled rows, and which rows they may be."""
 
 import logging
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from devnet.significance.calibration import MIN_LABELLED
 logger = logging.getLogger(__name__)
 
 MIN_TAIL = 0.2  # a usable threshold has more than this share of labelled anomalies above it
-MAX_SHARE = 0.2  # larger estimates act as this one
+MAX_SHARE = 0.2  # larger estimates are treated as this
 MAX_POSTERIOR = 0.99  # never certain
 MAX_GROUPS = 6
 GROUP_LABELLED = 3  # labelled anomalies that a group should have
@@ -39,7 +39,7 @@ class Screening(NamedTuple):
 
 
 def screen(pool: Pool, look: Callable[[], OutOfBag]) -> Screening:
-    """Judge the unlabelled rows of a pool by first, quick scores of all its rows."""
+    """Judge the unlabelled rows of a pool by quick first scores of all its rows."""
     posterior = np.zeros(pool.rows.shape[0])
     n_labelled = len(pool.labelled)
     if n_labelled < MIN_LABELLED:

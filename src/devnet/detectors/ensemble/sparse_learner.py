@@ -65,7 +65,7 @@ class SparseLearner:
 def learn_sparse(pool: Pool) -> tuple[SparseLearner, OutOfBag]:
     """Learn from a pool of CSR rows, and give leave-one-out scores of these rows.
 
-    An only labelled anomaly keeps its ordinary score, as nothing can be learned without it.
+    A sole labelled anomaly keeps its ordinary score, as nothing can be learned without it.
     """
     units = UnitRows.learn(sp.vstack([pool.anomalies, pool.rows], format="csr"))
     anomalies, unlabelled = units.apply(pool.anomalies), units.apply(pool.rows)

@@ -100,7 +100,7 @@ def plain(values: pa.Array) -> pa.Array:
         return plain(values.storage)
     if pa.types.is_dictionary(values.type):
         entries = plain(values.dictionary)
-        if pa.types.is_string_view(entries.type):  # on which Arrow has no take
+        if pa.types.is_string_view(entries.type):  # which Arrow's take does not support
             entries = entries.cast(pa.large_string())
         return entries.take(values.indices)
     if pa.types.is_run_end_encoded(values.type):
@@ -129,7 +129,7 @@ def is_missing(values: pa.Array) -> np.ndarray:
 
 
 def in_zone(values: pa.Array, zone: str) -> pa.Array:
-    """Times with a zone on the clock of another zone; others as they are."""
+    """Times with a zone, converted to another zone; others as they are."""
     values = plain(values)
     own = getattr(values.type, "tz", None)
     if not zone or not own or own == zone:

@@ -29,7 +29,7 @@ class BooleanSummary(ColumnSummary):
     n_true: int = 0
 
     def add(self, values: pa.Array) -> None:
-        """See more rows."""
+        """Add more rows."""
         values = plain(values)
         self.n_missing += values.null_count
         self.n_true += values.true_count

@@ -38,9 +38,9 @@ from devnet.tables.columns.text_values import (
 MAX_CATEGORIES = 50
 HASH_BUCKETS = 32
 FREQUENT = 0.05  # share from which a value is not called rare
-MIN_ROWS = 10  # training rows of a value with its own column, at least, and
+MIN_ROWS = 10  # training rows that a value needs for its own column, and
 MIN_SHARE = 1000  # at least one row in this many
-SMALL = 1000  # rows of a table in which two rows with a value are enough
+SMALL = 1000  # in tables with fewer rows, two rows with a value are enough
 
 
 @final
@@ -51,7 +51,7 @@ class CategorySummary(ColumnSummary):
     counts: dict[str, int] | None = dataclasses.field(default_factory=dict)
 
     def add(self, values: pa.Array) -> None:
-        """See more rows."""
+        """Add more rows."""
         found = text_values(values)
         self.n_missing += int((found.position < 0).sum())
         if self.counts is None:
@@ -155,7 +155,7 @@ class CategoryColumn(ColumnEncoding):
     summary: ClassVar[type[ColumnSummary]] = CategorySummary
 
     values: tuple[tuple[str, int], ...]  # with their training rows, the most frequent first
-    n_own: int  # of them have columns of their own
+    n_own: int  # how many of them have their own columns
     n_buckets: int
     n_values: int | None  # distinct ones in training; None if too many to count
     n_rows: int
@@ -185,7 +185,7 @@ class CategoryColumn(ColumnEncoding):
         return self.source
 
     def is_unlike(self, looks_like: str) -> bool:
-        """Whether the text is all numbers, while no training text is one."""
+        """Whether all texts are numbers, while no training text was one."""
         if self.is_forced or self.source != "text" or looks_like != "number":
             return False
         return not any(is_number(text) for text, _ in self.values)

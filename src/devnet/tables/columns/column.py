@@ -35,7 +35,7 @@ class ColumnFact(NamedTuple):
 
 @dataclass
 class ColumnSummary(ABC):
-    """What one streaming pass learns of a column, in bounded memory."""
+    """What one streaming pass learns about a column, in bounded memory."""
 
     name: str
     kind: ColumnKind  # of its values
@@ -44,7 +44,7 @@ class ColumnSummary(ABC):
 
     @abstractmethod
     def add(self, values: pa.Array) -> None:
-        """See more rows."""
+        """Add more rows."""
 
     @abstractmethod
     def learn(self, n_rows: int, sample: pa.Array) -> "ColumnEncoding | LeftOut":
@@ -53,7 +53,7 @@ class ColumnSummary(ABC):
         Parameters
         ----------
         n_rows : int
-            Rows that were seen; the value of one at least is known.
+            Rows that were seen; at least one has a known value.
         sample : pyarrow.Array
             A uniform sample of their values, in their order.
         """
@@ -63,7 +63,7 @@ class ColumnSummary(ABC):
 class ColumnEncoding(ABC):
     """A column of a table as one or more columns of a matrix.
 
-    A subclass answers for its kind of column whatever other modules ask; most have defaults.
+    A subclass answers all that other modules ask about its kind; most answers have defaults.
     """
 
     kind: ClassVar[str]  # in model files and descriptions
@@ -115,7 +115,7 @@ class ColumnEncoding(ABC):
 
     @property
     def learned_from(self) -> str:
-        """Kind of the training values, rather than what is accepted besides."""
+        """Kind of the training values, not what else is accepted."""
         return self.sources[0]
 
     @property
@@ -132,7 +132,7 @@ class ColumnEncoding(ABC):
         return self.phrase(value)
 
     def is_unlike(self, looks_like: str) -> bool:
-        """Whether text of a file looks like a kind that no training value was."""
+        """Whether a file's text looks like a kind that no training value had."""
         return False
 
     def notes(self, kind: ColumnKind) -> list[str]:

@@ -49,7 +49,7 @@ class DateSummary(ColumnSummary):
     high: int = -LIMIT * 2
 
     def add(self, values: pa.Array) -> None:
-        """See more rows."""
+        """Add more rows."""
         values = plain(values)
         missing = is_missing(values)
         self.n_missing += int(missing.sum())
@@ -133,7 +133,7 @@ class DateColumn(ColumnEncoding):
         return self.source
 
     def notes(self, kind: ColumnKind) -> list[str]:
-        """A note if times have a zone and those of training had none, or the reverse."""
+        """A note if times have a zone and those in training had none, or vice versa."""
         if kind.name != "date" or bool(kind.zone) == bool(self.zone):
             return []
         here, there = (
@@ -207,7 +207,7 @@ def years_of(instants: np.ndarray) -> np.ndarray:
 
 
 def _parts_of_days(days: np.ndarray, parts: Sequence[str]) -> dict[str, np.ndarray]:
-    """Parts that all instants of a day share, as there are mostly fewer days than instants."""
+    """Parts that all instants of a day share, as there are usually fewer days than instants."""
     first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
     if last - first < len(days):
         by_day = _calendar(np.arange(first, last + 1), parts)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 MANTISSA = 53  # bits
-LOW = 27  # of them are summed apart, so that no partial sum is rounded
+LOW = 27  # of them are summed separately, so that no partial sum is rounded
 SHIFT = 1074  # makes exponents of all numbers positive
 CHUNK = 1 << 20
 
@@ -47,7 +47,7 @@ class ExactSum:
                 self._total += int(sums[shift]) << (shift + least + SHIFT + bits)
 
     def mean(self) -> float:
-        """The mean, rounded once; 0 of nothing."""
+        """The mean, rounded once; 0 if empty."""
         if not self.count:
             return 0.0
         return float(Fraction(self._total, self.count << (SHIFT + MANTISSA)))

@@ -45,13 +45,13 @@ def names_rows(name: str, values: pa.Array, found: np.ndarray) -> bool:
 
 
 def names_others(name: str, found: np.ndarray) -> bool:
-    """Whether whole numbers are named as identifiers of customers and the like, and are many."""
+    """Whether whole numbers are many, and named like identifiers of customers and the like."""
     found = found[~np.isnan(found)]
     is_whole = bool((np.trunc(found) == found).all())
     return bool(NAMES_OTHERS.fullmatch(name)) and is_whole and len(np.unique(found)) > MIN_OTHERS
 
 
 def are_distinct(counts: np.ndarray) -> bool:
-    """Whether texts with these counts are enough, and nearly all of them distinct."""
+    """Whether there are enough texts, by these counts, and nearly all are distinct."""
     n_known, n_distinct = int(counts.sum()), int((counts > 0).sum())
     return n_known > MIN_IDENTIFIERS and n_distinct >= DISTINCT * n_known

@@ -23,7 +23,7 @@ KINDS: tuple[type[ColumnEncoding], ...] = (
 
 
 def start_summary(column: pa.Field, is_forced: bool) -> ColumnSummary | None:
-    """What one pass is to learn of a column; None if its values cannot be used.
+    """What one pass is to learn about a column; None if its values cannot be used.
 
     Single values are categories if the caller says so (`is_forced`), or if they come as a
     dictionary.

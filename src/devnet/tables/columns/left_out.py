@@ -25,7 +25,7 @@ class Why(StrEnum):
 
 
 class LeftOut(NamedTuple):
-    """A column that is not used, and why; `str` adds how to use it all the same, if advisable."""
+    """A column that is not used, and why; `str` adds how to use it anyway, if advisable."""
 
     name: str
     reason: Why
@@ -33,7 +33,7 @@ class LeftOut(NamedTuple):
 
     @property
     def advice(self) -> Setting | None:
-        """The setting that takes the column in, if its values may well be categories."""
+        """The setting that includes the column, if its values may well be categories."""
         return Setting("categorical", [self.name]) if self.reason is Why.NAMED else None
 
     def sentence(self) -> Sentence:

@@ -37,7 +37,7 @@ class NumberSummary(ColumnSummary):
     high: float = -np.inf
 
     def add(self, values: pa.Array) -> None:
-        """See more rows."""
+        """Add more rows."""
         found = numbers(values)
         missing = np.isnan(found)
         if missing.any():

@@ -65,7 +65,7 @@ class SparseSummary(ColumnSummary):
     largest: int = -1
 
     def add(self, values: pa.Array) -> None:
-        """See more rows."""
+        """Add more rows."""
         self.n_missing += int(pc.sum(values.is_null()).as_py() or 0)
         indices = pairs_of(values, self.name).indices
         if len(indices):

@@ -19,7 +19,7 @@ from devnet.tables.columns.arrow_values import (
 MAX_VALUES = 20_000  # distinct values of a column that are counted
 MAX_TEXT = 100  # characters by which a longer text is known
 WHOLE = 2.0**63  # magnitude below which int64 holds a whole floating-point number
-WHOLE_TEXT = r"^-?(0|[1-9]\d*)(\.0+)?$"  # a whole number, and no code such as 007
+WHOLE_TEXT = r"^-?(0|[1-9]\d*)(\.0+)?$"  # a whole number, but not a code such as 007
 BOOLEAN_TEXT = r"^(?i:true|false)$"
 DATE_TEXT = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
 OFFSET_TEXT = r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[-+]\d\d:?\d\d)$"
@@ -117,7 +117,7 @@ def _clock_texts(distinct: pa.Array, kind: str) -> pa.Array:
 
 
 def stands_for(texts: pa.Array) -> str:
-    """Kind of values that all texts of a text table stand for; "text" if they do not."""
+    """Kind of values that all texts of a text table stand for; "text" if there is none."""
     known = texts.drop_null()
     patterns = {"number": WHOLE_TEXT, "boolean": BOOLEAN_TEXT, "date": DATE_TEXT}
     for kind, pattern in patterns.items():

@@ -47,7 +47,7 @@ class CsvSource(Source):
     Types are inferred from the first block. Integers are read as float64, as a decimal may come
     later. Integers of 15 digits and more are identifiers and stay int64, or text if they are too
     long, so that none is rounded. Text that is mostly numbers is read as float64: a value that is
-    no number is a mistake. Times may have fractions of a second later. A column that is all
+    not a number is a mistake. Times may have fractions of a second later. A column that is all
     missing is read as text. If semicolons separate the columns, numbers may have decimal commas.
 
     Parameters
@@ -58,8 +58,8 @@ class CsvSource(Source):
         Columns that are not inferred. Dates have a zone only if the file has one, whatever the
         type here.
     inferred : collection of str, optional
-        The columns to infer, all others without a type being text; if not given, all of these
-        are inferred.
+        The columns to infer; all others without a type are read as text. By default, all are
+        inferred.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class CsvSource(Source):
                     raise self._explained(error, columns, size) from None
 
     def _check_end(self, last: pa.RecordBatch | None) -> None:
-        """Refuse a last value that swallowed the rest of the file, as its quote never closes."""
+        """Refuse a last value that swallowed the rest of the file, since its quote never closes."""
         if last is None or not last.num_rows:
             return
         value = last.column(self.schema.names[-1])[-1].as_py()

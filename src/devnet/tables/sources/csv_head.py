@@ -20,7 +20,7 @@ _BINARY = {
 
 
 def delimiter_of(head: bytes, name: str) -> str:
-    """What separates the columns, by the first lines; an error if this is no text table."""
+    """What separates the columns, by the first lines; an error if it is not a text table."""
     _check_text(head, name)
     lines = _first_lines(head)
     if not lines:
@@ -65,7 +65,7 @@ def _check_text(head: bytes, name: str) -> None:
     if position >= 0:
         line = head.count(b"\n", 0, position) + 1
         raise TableError(
-            f"{name} is no text: line {line} has a NUL byte. If it is a table, remove it: "
+            f"{name} is not text: line {line} has a NUL byte. If it is a table, remove it: "
             f"tr -d '\\000' < {quote(name)} > NEW"
         )
     header = head.lstrip(b"\r\n").split(b"\n", 1)[0]
@@ -84,7 +84,7 @@ def _first_lines(head: bytes) -> list[str]:
 
 
 def _as_often(lines: list[str], mark: str) -> int:
-    """Number of lines with as many of the mark as the header."""
+    """Number of lines with as many marks as the header."""
     return sum(line.count(mark) == lines[0].count(mark) for line in lines)
 
 

@@ -28,7 +28,7 @@ def roomy(kind: pa.DataType, first: pa.Array | None) -> pa.DataType:
         return pa.string()
     if pa.types.is_string(kind):
         is_number = first is not None and share_of(first, NUMBER) >= MOSTLY
-        return pa.float64() if is_number else kind  # the value that is none is then an error
+        return pa.float64() if is_number else kind  # a value that is not one is then an error
     if pa.types.is_timestamp(kind) and kind.unit == "s":
         return pa.timestamp("us", kind.tz)
     if pa.types.is_integer(kind):

@@ -71,7 +71,7 @@ def _converter(table: Any) -> Callable[[Any], pa.Table]:
 
 def _no_table(table: Any) -> TableError:
     return TableError(
-        f"an object of the type {type(table).__name__} is no table; give the path of a CSV, "
+        f"an object of the type {type(table).__name__} is not a table; give the path of a CSV, "
         "Parquet, Arrow or svmlight file, a pandas or polars data frame, a pyarrow Table, or a "
         "dictionary of columns."
     )
@@ -93,7 +93,7 @@ def _in_arrow(convert: Callable[[Any], pa.Table], table: Any) -> pa.Table:
 
 
 def _from_pandas(frame: Any) -> pa.Table:
-    """Convert without the index; names that are no text become text."""
+    """Convert without the index; names that are not text become text."""
     names = [str(name) for name in frame.columns]
     check_names(names, NAME)
     return pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False)

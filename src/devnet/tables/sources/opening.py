@@ -66,7 +66,7 @@ def open_table(
         return memory_source(table, partial(_may_be_date, types or {}, inferred))
     name = os.fspath(table)
     if not isinstance(name, str) or not name or "\0" in name:
-        raise TableError(f"{name!r} is no path; give the name of a file, for example table.csv.")
+        raise TableError(f"{name!r} is not a path; give the name of a file, for example table.csv.")
     paths = paths_of(name)
     first_name = name if len(paths) == 1 else str(paths[0])
     first = _open_file(paths[0], first_name, types or {}, inferred)
@@ -138,7 +138,7 @@ def _open_file(
 ) -> Source:
     with reading(name):
         if not stat.S_ISREG(path.stat().st_mode):
-            raise TableError(f"{name} is no file but a pipe or device; write the table to a file.")
+            raise TableError(f"{name} is a pipe or device, not a file; write the table to a file.")
         magic = first_bytes(path)
     if not magic:
         raise TableError(f"{name} is empty; give a file with a table in it.")

@@ -18,7 +18,7 @@ def plain_schema(schema: pa.Schema, name: str) -> pa.Schema:
 
 
 def check_names(names: list[str], table: str) -> None:
-    """Refuse a table without columns, with nameless ones, or with two of one name."""
+    """Refuse a table without columns, with nameless ones, or with two of the same name."""
     if not names:
         raise TableError(f"{table} has no columns; give a table with at least one.")
     nameless = [position for position, name in enumerate(names, 1) if not name.strip()]

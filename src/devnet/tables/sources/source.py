@@ -27,7 +27,7 @@ class Source(ABC):
         Its name in messages: the path as the user typed it, or "the table".
     schema : pyarrow.Schema
     n_rows : int or None
-        None if it takes reading to know.
+        None if it is not known before reading.
     inferred : pyarrow.Schema or None
         What the values of a text file look like, if the caller gave their types.
     paths : tuple of Path
@@ -83,7 +83,7 @@ def reading(name: str) -> Iterator[None]:
     except TableError:
         raise
     except OSError as error:
-        if isinstance(error.__cause__, OSError):  # is clear already, about one file of many
+        if isinstance(error.__cause__, OSError):  # already clear, about one file of many
             raise
         if error.errno is None:  # Arrow's own: the content is at fault
             raise TableError(_damaged(name, error)) from error

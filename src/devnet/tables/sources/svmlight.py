@@ -100,7 +100,7 @@ class SvmlightSource(Source):
     def _malformed(self, block: bytes, line: int, n_lines: int) -> TableError:
         text = block.split(b"\n")[line][:80].decode(errors="replace")
         return TableError(
-            f"line {n_lines + line + 1} of {self.name} is no svmlight line: {text!r}. A line is a "
+            f"line {n_lines + line + 1} of {self.name} is not svmlight: {text!r}. A line is a "
             "label and pairs such as 1 3:0.5 17:2, with whole numbers from 0 before the colons; "
             "correct it."
         )

@@ -1,4 +1,4 @@
-"""Dates that come as text: a CSV reader parses them, a data frame may not have."""
+"""Dates stored as text: a CSV reader parses them, but a data frame may still hold them."""
 
 from collections.abc import Callable
 
