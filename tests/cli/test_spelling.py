@@ -105,3 +105,17 @@ def test_a_note_is_spelled_on_the_terminal_in_json_and_on_the_page(tmp_path, mon
     assert shown["notes"] == ["leave it out with --ignore 'card limit'"]
     model = TableModel("DevNet", random_state=0).fit(path, "fraud")
     assert "leave it out with ignore=['card limit']" in fit_facts(model, path).notes
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["--budget", 0], "--budget 0 is not possible: give a whole number of at least 1."),
+        (["--fdr", 2], "--fdr 2.0 is not possible: give a finite number above 0 and below 1."),
+        (["--cost", -1, 5], "--cost -1.0 5.0 is not possible: give a finite number above 0."),
+    ],
+)
+def test_a_policy_that_is_not_possible_says_what_to_give(typed, told):
+    done = CliRunner().invoke(main, ["policy", "m.devnet", *map(str, typed)])
+    assert done.exit_code == 2
+    assert told in " ".join(done.stderr.split())

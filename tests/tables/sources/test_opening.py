@@ -263,7 +263,7 @@ def test_a_file_that_may_not_be_read_gets_a_sentence(folder):
         if is_root:
             os.seteuid(0)
     os.mkfifo("pipe.csv")
-    with pytest.raises(TableError, match="pipe or device; write the table to a file"):
+    with pytest.raises(TableError, match="pipe or device, not a file; write the table to a file"):
         open_table("pipe.csv")
 
 
