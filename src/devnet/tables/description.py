@@ -6,6 +6,7 @@ import numpy as np
 
 from devnet.core.model_file import encode_parameters
 from devnet.core.sentence import Sentence, Setting
+from devnet.core.wording import count_text
 from devnet.significance.policies import AlertPolicy, policy_to_json
 from devnet.tables.opened_table import alert_threshold
 from devnet.tables.table_model import TableModel
@@ -58,9 +59,10 @@ def fit_notes(model: TableModel) -> list[str | Sentence]:
             )
         )
     if model.n_labelled_ < FEW:
+        few = count_text(model.n_labelled_, "labelled anomaly is", "labelled anomalies are")
         notes.append(
-            f"{model.n_labelled_} labelled anomalies are few: ranking and reasons are uncertain "
-            f"below about {FEW}. Label some of the alerts, and fit again."
+            f"{few} few: ranking and reasons are uncertain below about {FEW}. Label some of the "
+            "alerts, and fit again."
         )
     return notes
 
