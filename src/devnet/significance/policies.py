@@ -18,6 +18,8 @@ from devnet.core.sentence import Setting, UserError
 from devnet.significance.calibration import MIN_LABELLED, Calibration, Quantile, refuse_nan
 from devnet.significance.ranks import ConformalRanks
 
+ROUNDING = 1e-12  # relative error of a product, by which equal numbers may differ
+
 
 class Threshold(NamedTuple):
     """The score above which rows are alerts, and how many rows with exactly this score are too."""
@@ -220,7 +222,8 @@ class FalseDiscoveryRate(AlertPolicy):
             counts += np.bincount(ranks.rank(batch), minlength=size)
         n_alerts = np.cumsum(counts[::-1])[::-1]  # rows of this rank or higher
         expected = ranks.p_value_of_rank * n_alerts[0]  # false alerts among them
-        return _score_below_rank(ranks, (expected <= self.rate * n_alerts) & (n_alerts > 0))
+        allowed = self.rate * n_alerts * (1 + ROUNDING)  # 0.2 * 3 must not exceed 0.6
+        return _score_below_rank(ranks, (expected <= allowed) & (n_alerts > 0))
 
     def warning(self, calibration: Calibration, quantile: Quantile | None = None) -> str | None:
         """Why no row can be an alert, if the rate is below the smallest possible p-value."""
