@@ -17,6 +17,7 @@ from devnet.tables.columns.arrow_values import kind_of, one_value, plain
 from devnet.tables.columns.column import MAX_COLUMNS, ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
+from devnet.tables.own_scores import scored_before
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 from devnet.tables.table_matrix import fill_dense, is_smaller_sparse, to_sparse
@@ -212,6 +213,8 @@ class TableEncoder:
 def _learned(name: str, summary: TableSummary, sample: pa.Table) -> ColumnEncoding | LeftOut:
     if name in summary.ignore:
         return LeftOut(name, Why.IGNORED, "ignored")
+    if name in summary.scored:
+        return scored_before(name)
     kind = kind_of(summary.schema.field(name).type)
     if kind.name == "unusable":
         return LeftOut(name, Why.UNUSABLE, kind.reason)

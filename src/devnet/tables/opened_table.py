@@ -11,6 +11,7 @@ from devnet.significance.policies import Alarm, AlertPolicy, Threshold
 from devnet.tables.chosen_rows import row_ids, take_rows
 from devnet.tables.explainer import Explanation
 from devnet.tables.label_column import has_label
+from devnet.tables.own_scores import ALERT, NOMINAL, P_VALUE, SCORE
 from devnet.tables.sources.opening import open_table
 from devnet.tables.training_rows import OnRows
 
@@ -123,11 +124,11 @@ def alert_threshold(model: "TableModel", policy: AlertPolicy | None, scores: Any
 
 def scored_columns(model: "TableModel", scores: np.ndarray, alarm: Alarm) -> dict[str, np.ndarray]:
     """Scores, p-values and alerts of the next rows of a table, by column."""
-    columns = {"anomaly_score": scores, "p_value": model.calibration_.ranks().p_value(scores)}
+    columns = {SCORE: scores, P_VALUE: model.calibration_.ranks().p_value(scores)}
     nominal = model.detector_.nominal_p_value(scores)
     if nominal is not None:
-        columns["nominal_p_value"] = nominal
-    return {**columns, "is_alert": alarm(scores)}
+        columns[NOMINAL] = nominal
+    return {**columns, ALERT: alarm(scores)}
 
 
 def _score_batches(

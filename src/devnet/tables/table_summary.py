@@ -8,6 +8,7 @@ from devnet.core.names import known
 from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.columns.column import ColumnSummary
 from devnet.tables.columns.kinds import start_summary
+from devnet.tables.own_scores import own_scores
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 
@@ -57,10 +58,11 @@ class TableSummary:
         self.schema = schema
         self.label = label
         self.ignore = frozenset(ignore)
+        self.scored = own_scores(schema, [*ignore, *categorical, *label_names])
         self.n_rows = 0
         self.columns: dict[str, ColumnSummary | None] = {  # None if it is not learned from
             field.name: None
-            if field.name in self.ignore
+            if field.name in self.ignore | self.scored
             else start_summary(field, field.name in categorical)
             for field in schema
             if field.name != label
