@@ -82,6 +82,8 @@ class TableModel:
         The label column, and its value that marks anomalies.
     id_column_ : str or None
         The column that names rows.
+    spellings_ : tuple of str
+        How the label of anomalies is written in the table, the most common spelling first.
     n_rows_, n_labelled_ : int
         Rows of the training table, and labelled anomalies among them.
 
@@ -105,6 +107,7 @@ class TableModel:
     label_: str
     anomaly_: str
     id_column_: str | None
+    spellings_: tuple[str, ...]
     n_rows_: int
     n_labelled_: int
 
@@ -177,6 +180,7 @@ class TableModel:
         ids = row_ids(rows.labelled.rows, self.id_column_, rows.labelled.number)
         self.explainer_ = Explainer.learn(encoder, detector, unlabelled, labelled, ids)
         self.label_, self.anomaly_ = rows.label, rows.anomaly
+        self.spellings_ = tuple(rows.spellings)
         self.n_rows_, self.n_labelled_ = rows.n_rows, rows.n_labelled
 
     def score(self, table: Any) -> pa.Table:
@@ -209,6 +213,7 @@ def _to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "method": model.method,
         "label": model.label_,
         "anomaly": model.anomaly_,
+        "spellings": list(model.spellings_),
         "id_column": model.id_column_,
         "options": _options(model),
         "n_rows": model.n_rows_,
@@ -230,6 +235,7 @@ def restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> TableMode
     for name in ("method", "label", "anomaly"):
         field(table, name, lambda value: isinstance(value, str))
     model.method, model.label_, model.anomaly_ = table["method"], table["label"], table["anomaly"]
+    model.spellings_ = tuple(field({"spellings": [], **table}, "spellings", is_texts))
     model.id_column_ = field(table, "id_column", _is_text_or_none)
     _take_options(model, field(table, "options", lambda value: isinstance(value, dict)))
     model.n_rows_ = field(table, "n_rows", is_count)
