@@ -48,18 +48,8 @@ def describe_model(model: TableModel) -> dict[str, Any]:
 
 def fit_notes(model: TableModel) -> list[str | Sentence]:
     """What a user should know before trusting a fit."""
-    notes = [*spelling_notes(model.label_, model.spellings_), *policy_notes(model)]
-    importance = column_importance(model)
-    name = max(importance, key=importance.__getitem__)
-    if len(importance) > 1 and importance[name] > ALONE:
-        notes.append(
-            Sentence(
-                f"the column {name!r} separates labelled anomalies almost by itself "
-                f"({importance[name]:.0%}). If it is filled in only after an anomaly is "
-                "confirmed, leave it out: ",
-                Setting("ignore", [name]),
-            )
-        )
+    spellings = spelling_notes(model.label_, model.spellings_)
+    notes = [*spellings, *policy_notes(model), *_leak_notes(model)]
     if model.n_labelled_ < FEW:
         few = count_text(model.n_labelled_, "labelled anomaly is", "labelled anomalies are")
         notes.append(
@@ -67,6 +57,22 @@ def fit_notes(model: TableModel) -> list[str | Sentence]:
             "alerts, and fit again."
         )
     return notes
+
+
+def _leak_notes(model: TableModel) -> list[Sentence]:
+    """A note about columns that tell the label too well."""
+    importance = column_importance(model)
+    name = max(importance, key=importance.__getitem__)
+    if len(importance) > 1 and importance[name] > ALONE:
+        return [
+            Sentence(
+                f"the column {name!r} separates labelled anomalies almost by itself "
+                f"({importance[name]:.0%}). If it is filled in only after an anomaly is "
+                "confirmed, leave it out: ",
+                Setting("ignore", [name]),
+            )
+        ]
+    return [] if model.leak_ is None else [model.leak_.note()]
 
 
 def spelling_notes(label: str, spellings: Sequence[str]) -> list[str | Sentence]:

@@ -36,6 +36,7 @@ from devnet.significance.policies import (
 from devnet.tables.chosen_rows import choose_id_column, row_ids
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explainer, Explanation, is_texts
+from devnet.tables.leaks import Leak, find_leak, leak_from_header
 from devnet.tables.opened_table import OpenedTable, alert_threshold, scored_columns
 from devnet.tables.sources.opening import open_table
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
@@ -84,6 +85,8 @@ class TableModel:
         The column that names rows.
     spellings_ : tuple of str
         How the label of anomalies is written in the table, the most common spelling first.
+    leak_ : Leak or None
+        The fewest columns that separate labelled anomalies from other rows too well, if any do.
     n_rows_, n_labelled_ : int
         Rows of the training table, and labelled anomalies among them.
 
@@ -108,6 +111,7 @@ class TableModel:
     anomaly_: str
     id_column_: str | None
     spellings_: tuple[str, ...]
+    leak_: Leak | None
     n_rows_: int
     n_labelled_: int
 
@@ -179,6 +183,7 @@ class TableModel:
         self.id_column_ = self.id_column or choose_id_column(encoder.left_out)
         ids = row_ids(rows.labelled.rows, self.id_column_, rows.labelled.number)
         self.explainer_ = Explainer.learn(encoder, detector, unlabelled, labelled, ids)
+        self.leak_ = find_leak(encoder, unlabelled, labelled, generator)
         self.label_, self.anomaly_ = rows.label, rows.anomaly
         self.spellings_ = tuple(rows.spellings)
         self.n_rows_, self.n_labelled_ = rows.n_rows, rows.n_labelled
@@ -220,6 +225,7 @@ def _to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "n_labelled": model.n_labelled_,
         "policy": policy_to_json(model.policy),
         "labelled_ids": model.explainer_.ids,
+        "leak": None if model.leak_ is None else list(model.leak_),
         "encoder": model.encoder_.to_header(),
     }
     tensors = {PREFIX + name: array for name, array in _own_tensors(model).items()}
@@ -241,6 +247,7 @@ def restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> TableMode
     model.n_rows_ = field(table, "n_rows", is_count)
     model.n_labelled_ = field(table, "n_labelled", is_count)
     model.policy = policy_from_json(table.get("policy"))
+    model.leak_ = leak_from_header(table.get("leak"))
     model.detector_ = restore_detector({k: v for k, v in header.items() if k != "table"}, others)
     model.encoder_ = TableEncoder.from_header(table.get("encoder"))
     if model.encoder_.n_columns != model.detector_.n_features_in_:
