@@ -75,7 +75,11 @@ _TRAINING_OPTIONS = (
         help="The column that names rows.  [default: the first whose values all differ]",
     ),
     click.option(
-        "--seed", type=int, default=0, show_default=True, help="Seed of all random draws."
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Seed of all random draws.",
     ),
 )
 

@@ -46,6 +46,11 @@ class OpenedTable:
     """
 
     def __init__(self, model: "TableModel", table: Any) -> None:
+        if not hasattr(model, "anomaly_") and not hasattr(model, "fit"):
+            raise TypeError(
+                f"an object of the type {type(model).__name__} is not a model; the model comes "
+                "first, then the table."
+            )
         if not hasattr(model, "encoder_"):
             raise ValueError("this TableModel is not fitted; call fit(table, label) first.")
         self._model = model

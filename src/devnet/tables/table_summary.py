@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 import pyarrow as pa
 
 from devnet.core.names import known
+from devnet.core.sentence import Setting
 from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.columns.column import ColumnSummary
 from devnet.tables.columns.kinds import start_summary
@@ -55,6 +56,7 @@ class TableSummary:
                 f"{label!r} is the label column, so it cannot be ignored or name rows; give "
                 "another one."
             )
+        _refuse_both(set(ignore) & set(categorical))
         self.schema = schema
         self.label = label
         self.ignore = frozenset(ignore)
@@ -112,6 +114,15 @@ def unreadable(name: str, error: Exception) -> TableError:
         f"the column {name!r} has values that cannot be read ({error}). If it is text that is not "
         "UTF-8, write the table again as UTF-8; otherwise leave the column out."
     )
+
+
+def _refuse_both(names: Collection[str]) -> None:
+    for name in sorted(names):
+        raise TableError(
+            f"the column {name!r} is to be a category and to be left out; drop ",
+            Setting("categorical", [name]),
+            ", or do not ignore it and do not let it name rows.",
+        )
 
 
 def _known_column(name: str, schema: pa.Schema) -> None:

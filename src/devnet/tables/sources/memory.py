@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, final
 
+import numpy as np
 import pyarrow as pa
 
 from devnet.tables.sources.plain_columns import check_names, plain_schema
@@ -60,6 +61,8 @@ def _converter(table: Any) -> Callable[[Any], pa.Table]:
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(table, pandas.DataFrame):
         return _from_pandas
+    if isinstance(table, np.ndarray) and table.ndim == 2:
+        return _from_matrix
     if isinstance(table, pa.RecordBatch):
         return lambda batch: pa.Table.from_batches([batch])
     if isinstance(table, dict):
@@ -70,6 +73,11 @@ def _converter(table: Any) -> Callable[[Any], pa.Table]:
 
 
 def _no_table(table: Any) -> TableError:
+    if hasattr(table, "fit"):
+        return TableError(
+            f"a {type(table).__name__} is a model, not a table; give the table that it is to "
+            "learn from or to score, as in model.score(table)."
+        )
     return TableError(
         f"an object of the type {type(table).__name__} is not a table; give the path of a CSV, "
         "Parquet, Arrow or svmlight file, a pandas or polars data frame, a pyarrow Table, or a "
@@ -97,6 +105,12 @@ def _from_pandas(frame: Any) -> pa.Table:
     names = [str(name) for name in frame.columns]
     check_names(names, NAME)
     return pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False)
+
+
+def _from_matrix(matrix: np.ndarray) -> pa.Table:
+    """Convert an array, whose columns are named as scikit-learn names them."""
+    columns = [pa.array(column, from_pandas=True) for column in matrix.T]
+    return _from_dictionary({f"x{i}": column for i, column in enumerate(columns)})
 
 
 def _from_dictionary(columns: dict[Any, Any]) -> pa.Table:
