@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -19,9 +20,9 @@ NAME = "the table"
 class MemorySource(Source):
     """A pyarrow Table, all of it in memory."""
 
-    def __init__(self, table: pa.Table) -> None:
-        self.name, self.n_rows = NAME, table.num_rows
-        self.schema = plain_schema(table.schema, NAME)
+    def __init__(self, table: pa.Table, name: str = NAME, paths: tuple[Path, ...] = ()) -> None:
+        self.name, self.n_rows, self.paths = name, table.num_rows, paths
+        self.schema = plain_schema(table.schema, name)
         self._table = table
 
     def _pieces(self, columns: list[str]) -> Batches:
@@ -56,6 +57,14 @@ def memory_source(table: Any, may_be_date: Callable[[str], bool] = lambda name: 
     return MemorySource(with_dates(_in_arrow(_converter(table), table), may_be_date))
 
 
+def file_source(
+    table: pa.Table, name: str, path: Path, may_be_date: Callable[[str], bool]
+) -> Source:
+    """A file that was read into memory as a source; text of some columns may be dates."""
+    check_names(table.column_names, name)
+    return MemorySource(with_dates(table, may_be_date), name, (path,))
+
+
 def _converter(table: Any) -> Callable[[Any], pa.Table]:
     """The function that turns this kind of object into a pyarrow Table."""
     pandas = sys.modules.get("pandas")
@@ -80,8 +89,8 @@ def _no_table(table: Any) -> TableError:
         )
     return TableError(
         f"an object of the type {type(table).__name__} is not a table; give the path of a CSV, "
-        "Parquet, Arrow or svmlight file, a pandas or polars data frame, a pyarrow Table, or a "
-        "dictionary of columns."
+        "Parquet, Arrow, JSON Lines, Excel or svmlight file, a pandas or polars data frame, a "
+        "pyarrow Table, or a dictionary of columns."
     )
 
 
