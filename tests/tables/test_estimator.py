@@ -203,5 +203,5 @@ def test_a_seed_of_minus_one_gets_a_sentence(X, y):
 
 
 def test_a_column_to_ignore_and_to_be_a_category_gets_a_sentence(X, y):
-    with pytest.raises(TableError, match=r"'shop' is to be a category .*categorical=\['shop'\]"):
+    with pytest.raises(TableError, match=r"'shop' cannot be a category .*categorical=\['shop'\]"):
         TableModel(ignore=["shop"], categorical=["shop"]).fit(X, y)

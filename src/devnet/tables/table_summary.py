@@ -119,9 +119,13 @@ def unreadable(name: str, error: Exception) -> TableError:
 def _refuse_both(names: Collection[str]) -> None:
     for name in sorted(names):
         raise TableError(
-            f"the column {name!r} is to be a category and to be left out; drop ",
+            f"the column {name!r} cannot be a category and be left out or name rows; drop ",
             Setting("categorical", [name]),
-            ", or do not ignore it and do not let it name rows.",
+            ", or drop ",
+            Setting("ignore", [name]),
+            " or ",
+            Setting("id_column", name),
+            ".",
         )
 
 

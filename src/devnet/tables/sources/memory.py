@@ -87,6 +87,11 @@ def _no_table(table: Any) -> TableError:
             f"a {type(table).__name__} is a model, not a table; give the table that it is to "
             "learn from or to score, as in model.score(table)."
         )
+    if hasattr(table, "fetchall"):
+        return TableError(
+            f"a {type(table).__name__} of a database is not a table; give the result of a query, "
+            "such as cursor.fetch_arrow_table()."
+        )
     return TableError(
         f"an object of the type {type(table).__name__} is not a table; give the path of a CSV, "
         "Parquet, Arrow, JSON Lines, Excel or svmlight file, a pandas or polars data frame, a "

@@ -33,7 +33,7 @@ _UNREAD = {  # suffix -> what it is, and what to do
     ".sqlite3": ("a database", _SQLITE),
     ".duckdb": (
         "a DuckDB database",
-        "give a query in Python, duckdb.connect({name!r}).sql('FROM t').arrow(), or write it: "
+        "give a query in Python, duckdb.connect({name!r}).sql('FROM t'), or write it: "
         "COPY (FROM t) TO 'NEW.parquet'",
     ),
     ".avro": ("an Avro file", "write it as Parquet, for example with duckdb or polars.read_avro"),
