@@ -56,7 +56,7 @@ def devnet(folder, monkeypatch):
         ),
         ("score models t.csv -o x.csv", "models is a folder, not a model"),
         ("inspect models", "models is a folder, not a model"),
-        ("score t.csv t.csv -o x.csv", "t.csv is a table, not a model; the model comes first"),
+        ("score t.csv t.csv -o x.csv", "the model comes first, then the table"),
         ("fit signs.csv --label fraud -o m.devnet", "'1' or '-1': --anomaly -1"),
     ],
 )

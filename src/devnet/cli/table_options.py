@@ -197,10 +197,10 @@ def open_model(path: Path) -> "TableModel":
 
     try:
         model = load(path)
-    except ModelFileError:
+    except ModelFileError as error:
         if path.is_file() and path.suffix.lower() in TABLE_SUFFIXES:
             raise click.UsageError(
-                f"{path} is a table, not a model; the model comes first, then the table."
+                f"{path} is not a model ({error}); the model comes first, then the table."
             ) from None
         raise
     if not isinstance(model, TableModel):
