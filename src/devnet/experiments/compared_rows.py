@@ -7,10 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from devnet.core.sentence import Sentence, Setting
-from devnet.core.wording import count_text
+from devnet.core.wording import count_text, cut
 from devnet.experiments.row_times import row_times
 from devnet.experiments.splits import Rows
 from devnet.experiments.units import equal_rows, n_repeated, together, value_codes
+from devnet.tables.columns.left_out import Why
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.reservoir import smallest
 from devnet.tables.table_error import TableError
@@ -66,10 +67,12 @@ def choose_rows(
             rows.filter(has_time), is_labelled[has_time], weight[has_time], times[has_time],
         )  # fmt: skip
     learned = rows.select([n for n in rows.column_names if n in set(training.summary.needed())])
-    equal = equal_rows(learned.select(_used_columns(training, learned, is_labelled)))
+    encoder = TableEncoder.learn(training.summary, learned.filter(~is_labelled))
+    equal = equal_rows(learned.select(encoder.read_columns()))
     n_equal = n_repeated(equal)
     if n_equal:
         notes.append(_note_of_equal_rows(n_equal))
+    notes += _hints(encoder, time, group)
     unit = equal
     if group is not None:
         unit = together(equal, _entities(rows.column(group), table, group, notes))
@@ -90,11 +93,6 @@ def _sampled(training: TrainingRows, size: int) -> tuple[pa.Table, np.ndarray, n
         np.repeat([False, True], sizes),
         np.repeat(np.divide(totals, sizes), sizes),
     )
-
-
-def _used_columns(training: TrainingRows, rows: pa.Table, is_labelled: np.ndarray) -> list[str]:
-    """Columns that are neither constant nor identifiers in the whole table."""
-    return TableEncoder.learn(training.summary, rows.filter(~is_labelled)).read_columns()
 
 
 def _refuse_label(setting: str, name: str | None, label: str) -> None:
@@ -140,6 +138,22 @@ def _entities(
         rows = count_text(int(missing.sum()), "row has", "rows have")
         notes.append(f"{rows} no {group!r}: kept, and together with no other row.")
     return np.where(missing, codes.max() + 1 + np.arange(len(codes)), codes)
+
+
+def _hints(encoder: TableEncoder, time: str | None, group: str | None) -> list[str | Sentence]:
+    """Columns that rows might better be split by, if the caller named none."""
+    if time is not None or group is not None:
+        return []
+    dates = [one.name for one in encoder.columns if (one.kind, one.learned_from) == ("date",) * 2]
+    entities = [name for name, one in encoder.left_out.items() if one.reason is Why.NAMED]
+    hints: list[str | Sentence] = []
+    if dates:
+        setting = Setting("time", dates[0])
+        hints.append(Sentence("rows are split at random; to rank the future, give ", setting, "."))
+    if entities:
+        what = f"rows with the same {cut(entities[0])!r} may be on both sides; to prevent it, give "
+        hints.append(Sentence(what, Setting("group", entities[0]), "."))
+    return hints
 
 
 def _note_of_equal_rows(n_equal: int) -> str:
