@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 
+from devnet.core.layout import Layout
 from devnet.core.seeds import as_generator, draw_seed
 from devnet.core.sentence import Sentence, Setting
 from devnet.core.wording import cut
@@ -81,6 +82,7 @@ class _EncodedSplit(NamedTuple):
     test: Any
     y_test: np.ndarray
     weight: np.ndarray  # of test rows
+    layout: Layout  # which columns of the matrices belong together
 
 
 def compare_methods(
@@ -235,10 +237,13 @@ def _encoded(rows: ComparedRows, splits: list[Split]) -> Iterator[_EncodedSplit]
             summary.add(batch)
         encoder = TableEncoder.learn(summary, learned.filter(~y[train]))
         encoded = (encoder.encode(part) for part in (learned, rows.rows.take(test)))
-        yield _EncodedSplit(next(encoded), y[train], next(encoded), y[test], rows.weight[test])
+        yield _EncodedSplit(
+            next(encoded), y[train], next(encoded), y[test], rows.weight[test], encoder.layout
+        )
 
 
 def _run(detector: Any, split: _EncodedSplit) -> SplitResult:
+    detector.take_layout(split.layout)
     start = clock.perf_counter()
     detector.fit(split.train, split.y_train.astype(int))
     seconds = clock.perf_counter() - start
