@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from devnet.detectors.methods import METHODS
 from devnet.experiments.comparison import compare_methods
 from devnet.tables.table_error import TableError
 
@@ -155,3 +156,24 @@ def test_too_few_labels_for_a_past_and_a_future_are_refused():
     table["fraud"] = (np.arange(60) % 9 == 0).astype(int)
     with pytest.raises(TableError, match="has 7 labelled.* at least 8, four in the past"):
         compared(table, LINE, time="day")
+
+
+def test_columns_that_rows_might_better_be_split_by_are_named():
+    table = customers()
+    table["customer_id"] = [int(one[1:]) * 7 for one in table.pop("customer")]
+    day = np.datetime64("2024-01-01", "s") + np.arange(900) * 3600
+    found = compared({**table, "booked": day}, LINE, n_repeats=1)
+    assert [*map(str, found.notes)] == [
+        "rows are split at random; to rank the future, give time='booked'.",
+        "rows with the same 'customer_id' may be on both sides; to prevent it, give "
+        "group='customer_id'.",
+    ]
+    assert compared({**table, "booked": day}, LINE, n_repeats=1, group="customer_id").notes == []
+
+
+def test_methods_are_told_which_columns_of_the_matrix_belong_together(monkeypatch):
+    told = []
+    monkeypatch.setattr(METHODS[LINE], "take_layout", lambda self, layout: told.append(layout))
+    shops = ["casino", "grocer", "baker"] * 400
+    compared({**waves(), "shop": shops}, LINE, n_repeats=1)
+    assert [one.widths for one in told] == [(1, 1, 1, 4)] * 3  # with a bucket of rare shops
