@@ -177,7 +177,7 @@ def test_compare_time_booked_group_customer_tells_how_rows_were_split(dated):
     assert result.exit_code == 0, result.stderr
     first = result.stdout.splitlines()[0]
     assert first.endswith(
-        " splits by booked (the past ranks the future), each customer on one side"
+        " splits by booked, each learning from the past, each customer on one side"
     )
     assert result.stderr.splitlines() == [
         "Note: 1 row has no 'booked': left out, as past and future take one.",

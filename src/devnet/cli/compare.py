@@ -141,11 +141,11 @@ def _split_by(found: "Comparison") -> str:
 
     >>> from types import SimpleNamespace
     >>> _split_by(SimpleNamespace(time="booked", group="customer"))
-    ' by booked (the past ranks the future), each customer on one side'
+    ' by booked, each learning from the past, each customer on one side'
     """
-    time = f" by {found.time} (the past ranks the future)" if found.time else ""
-    group = f"each {found.group} on one side" if found.group else ""
-    return time + (", " * bool(group)) + group
+    time = f" by {found.time}, each learning from the past" if found.time else ""
+    group = f", each {found.group} on one side" if found.group else ""
+    return time + group
 
 
 def _write_report(found: "Comparison", report: Path, *, is_announced: bool) -> None:
