@@ -25,6 +25,7 @@ def partition(codes):
              [{"index": 4, "value": 0.5}], []]
         ),
         pa.array([True, None, True, False, None]),
+        pa.array([[1, 2], None, [1, 2], [2, 1], None], pa.list_(pa.int8(), 2)),
     ],
 )  # fmt: skip
 def test_equal_values_have_equal_codes(values):

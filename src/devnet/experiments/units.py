@@ -1,6 +1,6 @@
 """Which rows of a table are equal, or belong to one entity."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from devnet.tables.columns.arrow_values import plain
 
 def equal_rows(rows: pa.Table) -> np.ndarray:
     """A number per row, (n,), the same for rows that are equal in all columns."""
-    return _joined([value_codes(column) for column in rows.columns])
+    return _joined(value_codes(column) for column in rows.columns)
 
 
 def value_codes(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
@@ -22,7 +22,7 @@ def value_codes(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
     values = plain(values)
     if pa.types.is_struct(values.type):
         fields = [values.field(i) for i in range(values.type.num_fields)]
-        return _joined([value_codes(part) for part in (values.is_null(), *fields)])
+        return _joined(value_codes(part) for part in (values.is_null(), *fields))
     if pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
         items = value_codes(values.flatten())
         lengths = pc.fill_null(values.value_lengths(), 0).to_numpy(zero_copy_only=False)
@@ -30,7 +30,10 @@ def value_codes(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
         values = pa.array([part.tobytes() for part in parts], pa.large_binary())
     if pa.types.is_null(values.type):
         return np.zeros(len(values), dtype=np.int64)
-    codes = pc.dictionary_encode(values, null_encoding="encode").indices
+    try:
+        codes = pc.dictionary_encode(values, null_encoding="encode").indices
+    except pa.ArrowNotImplementedError:  # other nested values
+        return value_codes(pa.array([repr(one) for one in values.to_pylist()]))
     return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
@@ -52,9 +55,10 @@ def n_repeated(codes: np.ndarray) -> int:
     return int(counts[counts > 1].sum())
 
 
-def _joined(codes: Sequence[np.ndarray]) -> np.ndarray:
-    """One code for several."""
-    joined = codes[0]
-    for part in codes[1:]:
+def _joined(codes: Iterable[np.ndarray]) -> np.ndarray:
+    """One code for several; the rest is not asked for once all rows differ."""
+    parts = iter(codes)
+    joined = next(parts)
+    while joined.max(initial=-1) + 1 < len(joined) and (part := next(parts, None)) is not None:
         joined = np.unique(joined * (part.max(initial=0) + 1) + part, return_inverse=True)[1]
     return joined
