@@ -284,13 +284,19 @@ def _refuse_too_few(training: TrainingRows, table: str, fewest_labelled: int) ->
         if count < fewest:
             raise TableError(
                 f"{table} has {count} {what} by its column {training.label!r}, but comparing "
-                f"methods takes at least {fewest}, {_at_least(fewest)}. Give more, or fit the "
-                "recommended method without comparing it: ",
-                Setting("method", RECOMMENDED),
+                f"methods takes at least {fewest}, ",
+                *(_FOLDS if fewest == FEWEST else _WINDOWS),
             )
 
 
-def _at_least(fewest: int) -> str:
-    if fewest == FEWEST:
-        return f"two in each of {N_FOLDS} folds"
-    return "four in the past to begin with, and two in each of two later windows"
+_FOLDS = (
+    f"two in each of {N_FOLDS} folds. Give more, or fit the recommended method without comparing "
+    "it: ",
+    Setting("method", RECOMMENDED),
+)
+_WINDOWS = (
+    "four in the past to begin with, and two in each of two later windows. Give more, or compare "
+    "without ",
+    Setting("time"),
+    ".",
+)
