@@ -246,6 +246,7 @@ class DeviationEnsemble(FewLabelDetector):
             weight[labelled],
             labelled,
             find_positions(labelled, self.pool_),
+            self.layout,
         )
         self._check_pool(pool, resume=resume)
         settings = self._settings()
@@ -403,7 +404,7 @@ class DeviationEnsemble(FewLabelDetector):
         if "bag_labelled" in tensors and len(tensors["bag_labelled"]) != k:
             raise edited("the ensemble", f"the bags do not hold {k} labelled anomalies")
         self.combination_ = Combination(
-            tensor(tensors, "combination_scale", (kind.n_scorers,), "float64"),
+            tensor(tensors, "combination_scale", (self.learners_.n_scorers,), "float64"),
             float(field(header, "combination_shift", is_finite_number)),
         )
         if not (self.combination_.scale > 0).all():
