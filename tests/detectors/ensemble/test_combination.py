@@ -86,6 +86,8 @@ def test_a_learner_weighs_by_the_inverse_square_of_its_top_rank(seed):
     expected = 1 / (shrunk**2 * spread)
     found = combine(votes, weight).scale
     np.testing.assert_allclose(found / found[0], expected / expected[0])
+    found = combine(votes, weight, np.array([1, 0.5])).scale
+    np.testing.assert_allclose(found[1] / found[0], expected[1] / expected[0] / 2)
 
 
 def test_a_learner_with_anomalies_at_the_very_top_outweighs_one_with_a_better_mean_rank():

@@ -9,7 +9,7 @@ from devnet.detectors.ensemble.learners import OutOfBag
 from devnet.engine.data_reference import DataReference
 from devnet.engine.reference_scores import UnlabelledScores
 
-PRIOR_LABELLED = 5  # weight, in labelled anomalies, of the belief that all learners are equal
+PRIOR_LABELLED = 15  # weight, in labelled anomalies, of the belief that all learners are equal
 
 
 class Combination(NamedTuple):
@@ -26,14 +26,15 @@ class Combination(NamedTuple):
         return np.asarray(total)
 
 
-def combine(votes: Sequence[OutOfBag], weight: np.ndarray) -> Combination:
+def combine(
+    votes: Sequence[OutOfBag], weight: np.ndarray, trust: np.ndarray | None = None
+) -> Combination:
     """Find the combination with mean 0 and spread 1 over the unlabelled rows, weighted (n,).
 
     The paper names two kinds of reference: a prior, or scores of the data. Each learner is trained
     against the prior. Their out-of-bag scores then serve as the data-driven reference, on whose
-    scale the scores of different learners can be added. A learner is weighted by the
-    inverse square of its top rank, out of bag and shrunk to the mean of all: where precision is
-    decided, half the rows above a labelled anomaly make a vote four times as good.
+    scale the scores of different learners can be added. A learner weighs by the inverse square of
+    its top rank, out of bag and shrunk to the mean of all, times the trust in it (n_learners,).
     """
     mean_and_std = DataReference().after_training
     scores = np.stack([vote.unlabelled for vote in votes])  # (n_learners, n)
@@ -41,7 +42,7 @@ def combine(votes: Sequence[OutOfBag], weight: np.ndarray) -> Combination:
     rank = np.array([top_rank(vote, weight) for vote in votes])
     n_labelled = len(votes[0].labelled)
     rank = (n_labelled * rank + PRIOR_LABELLED * rank.mean()) / (n_labelled + PRIOR_LABELLED)
-    scale = 1 / (rank**2 * spread)
+    scale = (1.0 if trust is None else trust) / (rank**2 * spread)
     total = mean_and_std(lambda: UnlabelledScores((scale @ scores)[None], weight))
     return Combination(scale / total.std[0], float((total.mean / total.std)[0, 0]))
 

@@ -256,7 +256,8 @@ class DeviationEnsemble(FewLabelDetector):
         pool = pool._replace(weight=pool.weight * (1 - self.posterior_))
         earlier = self.learners_ if resume else None
         self.learners_, votes = kind.learn(pool, settings, generator, earlier)
-        self.combination_ = combine(votes, pool.weight)
+        trust = self.learners_.trust(len(labelled))
+        self.combination_ = combine(votes, pool.weight, trust)
         of_halves = [self.combination_(scores) for scores in zip(*votes, strict=True)]
         self.out_of_bag_ = OutOfBag(*of_halves)
         self.column_importance_ = self._importance(pool.anomalies[:EXPLAINED_ROWS])

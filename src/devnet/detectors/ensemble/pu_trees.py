@@ -23,41 +23,45 @@ from devnet.detectors.ensemble.learners import OutOfBag
 from devnet.detectors.ensemble.pool import Pool
 from devnet.engine.forest import Forest, Tree, read_tree
 
-N_KINDS = 2  # of cuts: the best of a column, and random ones
-
 
 def grow_pu_trees(
-    pool: Pool, *, margin: float, generators: Sequence[np.random.Generator]
+    pool: Pool, *, margin: float, generators: Sequence[np.random.Generator], n_extra: int
 ) -> list[tuple[DeviationTrees, OutOfBag]]:
-    """Grow one tree of each kind per generator; both kinds learn from the same bags."""
+    """Grow a tree per generator, each from its own bag, and extra trees from the first bags."""
+    from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
     bags = draw_bags(BAG_ROWS, pool, generators)
-    trees: dict[int, list[Tree]] = {}
+    n_trees = {DecisionTreeClassifier: len(generators), ExtraTreeClassifier: n_extra}
+    trees: dict[tuple[Any, int], Tree] = {}
 
     def grow(span: slice) -> None:
         for member in range(span.start, span.stop):
-            trees[member] = _grow(pool, bags, member, margin, generators[member])
+            for kind in [kind for kind, n in n_trees.items() if member < n]:
+                trees[kind, member] = _grow(kind, pool, bags, member, margin, generators[member])
 
     in_threads(len(generators), grow, at_least=1)
-    members = [trees[member] for member in sorted(trees)]
-    forests = [Forest.of(kind, pool.rows.shape[1]) for kind in zip(*members, strict=True)]
-    return [(DeviationTrees(forest), out_of_bag(forest, pool, bags)) for forest in forests]
+    grown = []
+    for kind, n in n_trees.items():
+        forest = Forest.of((trees[kind, member] for member in range(n)), pool.rows.shape[1])
+        scores = out_of_bag(forest, pool, bags.members(slice(n)))
+        grown.append((DeviationTrees(forest), scores))
+    return grown
 
 
 def _grow(
-    pool: Pool, bags: Bags, member: int, margin: float, generator: np.random.Generator
-) -> list[Tree]:
-    from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-
+    kind: Any,
+    pool: Pool,
+    bags: Bags,
+    member: int,
+    margin: float,
+    generator: np.random.Generator,
+) -> Tree:
     unlabelled = pool.rows[bags.unlabelled[member]]
     count = bags.anomalies[member]
     rows = np.concatenate([unlabelled, pool.anomalies[count > 0]])
     weight = np.concatenate([np.ones(len(unlabelled)), count[count > 0]])  # a bootstrap
     is_anomaly = np.repeat([0.0, 1.0], [len(unlabelled), len(rows) - len(unlabelled)])
     n_candidates = min(rows.shape[1], MAX_CANDIDATES)
-    grown = []
-    kinds: tuple[Any, ...] = (DecisionTreeClassifier, ExtraTreeClassifier)
-    for kind in kinds:
-        tree = kind(max_features=n_candidates, random_state=draw_seed(generator))
-        tree.fit(rows, is_anomaly, sample_weight=weight, check_input=False)
-        grown.append(read_tree(tree.tree_, margin * tree.tree_.value[:, 0, 1]))
-    return grown
+    tree = kind(max_features=n_candidates, random_state=draw_seed(generator))
+    tree.fit(rows, is_anomaly, sample_weight=weight, check_input=False)
+    return read_tree(tree.tree_, margin * tree.tree_.value[:, 0, 1])

@@ -18,7 +18,8 @@ from devnet.detectors.ensemble.rank_normal import LARGEST, RankNormal
 POOL_ROWS = 20_000  # more do not help
 POOL_VALUES = 1 << 24  # in these rows
 MIN_POOL_ROWS = 2_000
-PU_TREES = 1.5  # of each kind of PU trees, for each balanced tree
+PU_TREES = 1.5  # for each balanced tree, and for each extra tree, which takes longer to walk
+HALF_TRUSTED = 10  # labelled anomalies with which a vote of PU trees counts half
 FORESTS = ("tree", "pu_tree", "extra_tree")  # names in a model file; that of 0.1.0 has one
 
 
@@ -40,6 +41,11 @@ class TableLearners(Learners):
     def n_scorers(self) -> int:
         """The networks are one, and each forest is one."""
         return 1 + len(self.forests)
+
+    def trust(self, n_labelled: int) -> np.ndarray:
+        """PU trees count less the fewer anomalies they can box in."""
+        share = n_labelled / (n_labelled + HALF_TRUSTED)
+        return np.array([1.0, 1.0, *[share] * (len(self.forests) - 1)])
 
     @staticmethod
     def n_pool_rows(n_columns: int) -> int:
@@ -84,7 +90,9 @@ class TableLearners(Learners):
         generators = generator.spawn(settings.n_trees)
         balanced = grow_trees(pool, margin=settings.margin, generators=generators)
         generators = generator.spawn(round(PU_TREES * settings.n_trees))
-        pu = grow_pu_trees(pool, margin=settings.margin, generators=generators)
+        pu = grow_pu_trees(
+            pool, margin=settings.margin, generators=generators, n_extra=settings.n_trees
+        )
         forests, tree_votes = zip(balanced, *pu, strict=True)
         baseline = np.median(np.clip(pool.rows, -LARGEST, LARGEST), axis=0, overwrite_input=True)
         return cls(networks, forests, baseline), [network_votes, *tree_votes]
