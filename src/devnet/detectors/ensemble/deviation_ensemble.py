@@ -50,11 +50,11 @@ class DeviationEnsemble(FewLabelDetector):
     """Rank the rows of a table by deviation networks and deviation trees together.
 
     The paper learns scores end to end from balanced batches of few labelled anomalies and many
-    unlabelled rows. Here two kinds of learners that err differently do so: networks on rank-normal
-    columns, trained with the deviation loss, and decision trees whose leaves are worth the margin
-    times their share of anomalies. Each member learns from its own bag, so some members have not
-    seen a given training row. Their out-of-bag scores provide the reference that turns all scores
-    into one deviation, the p-values, the share of hidden anomalies and the expected quality.
+    unlabelled rows. Here networks on rank-normal columns, trained with the deviation loss, and
+    trees, whose leaves are worth the margin times their share of anomalies, do so; PU trees of
+    small unbalanced bags, with the best and with random cuts, vote too. Each member learns from its
+    own bag. Scores by members that did not see a row weigh the votes, turn them into one deviation,
+    and give the p-values, the share of hidden anomalies and the expected quality.
 
     A typical unlabelled row scores 0, and 1 is the spread of these rows. The scale is not Gaussian:
     read significance from `p_value`. Columns need no scaling.
@@ -67,7 +67,7 @@ class DeviationEnsemble(FewLabelDetector):
     n_networks : int, default=10
         Deviation networks of 20 hidden units.
     n_trees : int, default=64
-        Deviation trees.
+        Balanced trees, and as many PU trees with random cuts; half as many more with the best cuts.
     margin : float, default=5.0
         Deviation that labelled anomalies should reach in every member; the paper's a.
     confidence : float, default=0.95
