@@ -106,7 +106,7 @@ def evaluate(
 
 
 def _is_behind(leads: np.ndarray, test_share: float) -> bool:
-    """Whether a method is so far behind that simulations were right about it 19 times of 20."""
+    """Whether a method is so far behind that simulations are right about it some 19 times of 20."""
     enough = stats.t.isf((1 - TELLING) / 2, len(leads) - 1) * standard_error(leads, test_share)
     return bool(leads.mean() < -enough)
 
