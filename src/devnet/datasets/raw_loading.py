@@ -58,7 +58,7 @@ def clean_matrix(clean: Any) -> tuple[np.ndarray, list[str]]:
     parts: list[np.ndarray] = []
     origins: list[str] = []
     for name, column in clean.items():
-        new = _one_hot(column) if column.dtype == object else _number(column)
+        new = _number(column) if column.dtype == float else _one_hot(column)
         parts += new
         origins += [name] * len(new)
     return np.column_stack(parts), origins
@@ -108,7 +108,7 @@ def _cleaned(frame: Any) -> Any:
     """Numbers and categories, as a careful analyst would make them; names of rows left out."""
     import pandas as pd
 
-    columns = {}
+    columns: dict[str, Any] = {}
     for name, column in frame.items():
         if pd.api.types.is_datetime64_any_dtype(column):
             columns |= _parts_of_time(name, column)
@@ -127,7 +127,7 @@ def _parts_of_time(name: str, column: Any) -> dict[str, Any]:
     parts = {
         name: days,
         f"{name} month": column.dt.month.astype(float),
-        f"{name} weekday": column.dt.weekday.astype(float),
+        f"{name} weekday": column.dt.day_of_week.astype(float),
         f"{name} hour": (column.dt.hour + column.dt.minute / 60).astype(float),
     }
     return {part: values for part, values in parts.items() if values.nunique() > 1}

@@ -19,7 +19,6 @@ import zlib
 from dataclasses import dataclass, field
 
 
-
 @dataclass(frozen=True)
 class RawTable:
     """Where a table comes from, which rows are anomalies, and how its columns are written."""
@@ -42,8 +41,17 @@ RAW_TABLES = {
         written={
             "dollars": ("Misc.Val",),
             "sq ft": (
-                "area", "Lot.Area", "Mas.Vnr.Area", "BsmtFin.SF.1", "BsmtFin.SF.2", "Bsmt.Unf.SF",
-                "Total.Bsmt.SF", "X1st.Flr.SF", "X2nd.Flr.SF", "Garage.Area", "Wood.Deck.SF",
+                "area",
+                "Lot.Area",
+                "Mas.Vnr.Area",
+                "BsmtFin.SF.1",
+                "BsmtFin.SF.2",
+                "Bsmt.Unf.SF",
+                "Total.Bsmt.SF",
+                "X1st.Flr.SF",
+                "X2nd.Flr.SF",
+                "Garage.Area",
+                "Wood.Deck.SF",
             ),
         },
     ),
@@ -62,7 +70,10 @@ RAW_TABLES = {
         ("yes",),
         written={
             "dollars": (
-                "total_day_charge", "total_eve_charge", "total_night_charge", "total_intl_charge",
+                "total_day_charge",
+                "total_eve_charge",
+                "total_night_charge",
+                "total_intl_charge",
             )
         },
     ),
@@ -100,9 +111,7 @@ RAW_TABLES = {
         without=("year", "dep_time", "dep_delay", "arr_time", "air_time", "hour", "minute"),
         written={"US time": ("time_hour",), "miles": ("distance",)},
     ),
-    "happiness": RawTable(
-        "wooldridge/happiness", "happy", ("not too happy",), without=("vhappy",)
-    ),
+    "happiness": RawTable("wooldridge/happiness", "happy", ("not too happy",), without=("vhappy",)),
     "health": RawTable("AER/HealthInsurance", "health", ("no",)),
     "heart_attacks": RawTable("DAAG/monica", "outcome", ("dead",)),
     "hotel_rates": RawTable(
@@ -123,7 +132,10 @@ RAW_TABLES = {
         ("bad",),
         written={
             "dollars": (
-                "funded_amnt", "annual_inc", "total_bal_il", "delinq_amnt",
+                "funded_amnt",
+                "annual_inc",
+                "total_bal_il",
+                "delinq_amnt",
                 "total_il_high_credit_limit",
             ),
             "percent": ("int_rate", "revol_util", "all_util"),
@@ -134,13 +146,24 @@ RAW_TABLES = {
         "grade",
         ("E", "F", "G"),
         without=(
-            "sub_grade", "interest_rate", "installment", "loan_status", "balance", "paid_total",
-            "paid_principal", "paid_interest", "paid_late_fees",
+            "sub_grade",
+            "interest_rate",
+            "installment",
+            "loan_status",
+            "balance",
+            "paid_total",
+            "paid_principal",
+            "paid_interest",
+            "paid_late_fees",
         ),
         written={
             "dollars": (
-                "annual_income", "annual_income_joint", "total_credit_limit",
-                "total_credit_utilized", "total_collection_amount_ever", "total_debit_limit",
+                "annual_income",
+                "annual_income_joint",
+                "total_credit_limit",
+                "total_credit_utilized",
+                "total_collection_amount_ever",
+                "total_debit_limit",
                 "loan_amount",
             ),
             "percent": ("debt_to_income", "debt_to_income_joint", "account_never_delinq_percent"),
@@ -202,8 +225,12 @@ RAW_TABLES = {
         "mosaicData/Weather",
         "events",
         (
-            "Thunderstorm", "Rain , Thunderstorm", "Fog , Thunderstorm",
-            "Fog , Rain , Thunderstorm", "Rain , Hail , Thunderstorm", "Fog , Snow , Thunderstorm",
+            "Thunderstorm",
+            "Rain , Thunderstorm",
+            "Fog , Thunderstorm",
+            "Fog , Rain , Thunderstorm",
+            "Rain , Hail , Thunderstorm",
+            "Fog , Snow , Thunderstorm",
         ),
         written={"month-name date": ("date",), "percent": ("high_humidity", "low_humidity")},
         if_missing="None",
@@ -211,4 +238,3 @@ RAW_TABLES = {
 }
 _ORDER = sorted(RAW_TABLES, key=lambda name: zlib.crc32(name.encode()))
 PUT_ASIDE = frozenset(_ORDER[1::2])
-
