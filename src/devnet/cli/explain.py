@@ -9,7 +9,7 @@ from devnet.cli.table_options import as_json, echo_json, echo_notes, open_model
 from devnet.core.wording import p_value_text, share_text
 
 if TYPE_CHECKING:
-    from devnet.tables import Explanation
+    from devnet.tables import Explanation, Reason
 
 LEAST_SHOWN = 0.05  # smaller contributions are summed up
 TYPICAL = "a typical row"
@@ -52,7 +52,12 @@ def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) ->
 
 def explanation_json(one: "Explanation") -> dict[str, object]:
     """An explanation as JSON values."""
-    return {**one._asdict(), "reasons": [reason._asdict() for reason in one.reasons]}
+    return {**one._asdict(), "reasons": [reason_json(reason) for reason in one.reasons]}
+
+
+def reason_json(reason: "Reason") -> dict[str, object]:
+    """A reason as JSON values."""
+    return {name: getattr(reason, name) for name in ("column", "contribution", "text")}
 
 
 def alert_text(rank: int, one: "Explanation") -> str:

@@ -1,6 +1,7 @@
 """Why rows of a table have their scores: contributions of its columns, in words."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -9,9 +10,13 @@ import scipy.sparse as sp
 
 from devnet.core.model_file import edited, field, size_of, tensor
 from devnet.core.wording import contribution_text
-from devnet.explanation import baseline_score, contributions, nearest, typical_row
+from devnet.explanation import baseline_score, contributions, nearest
 from devnet.significance.ranks import ConformalRanks
+from devnet.tables.column_facts import learn_spreads, read_spreads
+from devnet.tables.columns.column import ColumnEncoding
+from devnet.tables.columns.spread import Place, Spread
 from devnet.tables.encoder import TableEncoder
+from devnet.tables.typical_row import dense_block, typical_row
 
 N_REASONS = 3  # columns that a text names
 LEAST_SHARE = 0.05  # of the largest contribution that a reason must have
@@ -24,6 +29,7 @@ class Reason(NamedTuple):
     column: str
     contribution: float
     text: str  # "amount 9,120 is far above typical 74: +3.1"
+    place: Place | None = None  # where the value stands among those of other rows
 
 
 class Explanation(NamedTuple):
@@ -52,6 +58,8 @@ class Explainer:
         Contributions to the scores of labelled anomalies.
     ids : sequence of str
         Names of these anomalies.
+    spreads : dict of Spread by column
+        How labelled anomalies and other rows are spread over the values of columns.
     """
 
     def __init__(
@@ -61,22 +69,30 @@ class Explainer:
         baseline: np.ndarray,
         profiles: sp.csr_array,
         ids: Sequence[str],
+        spreads: dict[str, Spread] | None = None,
     ) -> None:
         self.encoder = encoder
         self.detector = detector
         self.baseline = baseline
         self.profiles = profiles
         self.ids = list(ids)
+        self.spreads = spreads or {}
 
     @classmethod
     def learn(
         cls, encoder: TableEncoder, detector: Any, unlabelled: Any, labelled: Any, ids: list[str]
     ) -> Self:
         """Learn from encoded training rows."""
-        baseline = typical_row(detector, unlabelled).astype(np.float32)
+        baseline = typical_row(encoder, detector, unlabelled)
         without = cls(encoder, detector, baseline, sp.csr_array((0, len(encoder.names))), [])
         profiles = sp.csr_array(without.contributions(labelled[:MAX_PROFILES]), dtype=np.float32)
-        return cls(encoder, detector, baseline, profiles, ids[:MAX_PROFILES])
+        spreads = learn_spreads(encoder, unlabelled, labelled, profiles)
+        return cls(encoder, detector, baseline, profiles, ids[:MAX_PROFILES], spreads)
+
+    @cached_property
+    def typical_score(self) -> float:
+        """Score of the typical row."""
+        return baseline_score(self.detector, self.baseline)
 
     def contributions(self, matrix: Any) -> Any:
         """Encoded rows (n, d) -> contributions of the table's columns (n, c), dense or CSR."""
@@ -96,7 +112,7 @@ class Explainer:
         profiles = sp.csr_array(self.contributions(matrix))
         parts = [self._by_column(profiles[[i]]) for i in range(len(rows))]
         raw = rows.select(self.encoder.read_columns())
-        typical = baseline_score(self.detector, self.baseline)
+        typical = self.typical_score
         alike = [self._most_like(profiles[[i]], ids[i]) for i in range(len(rows))]
         return [
             Explanation(
@@ -106,7 +122,9 @@ class Explainer:
                 float(p_value),
                 typical,
                 parts[i],
-                self._reasons({name: raw[name][i] for name in raw.column_names}, parts[i]),
+                self._reasons(
+                    {name: raw[name][i] for name in raw.column_names}, parts[i], matrix[[i]]
+                ),
                 alike[i],
             )
             for i, p_value in enumerate(ranks.p_value(scores))
@@ -123,7 +141,7 @@ class Explainer:
     def labelled_scores(self) -> np.ndarray:
         """Scores of the labelled anomalies: a typical row's score plus what their columns add."""
         added = np.asarray(self.profiles.sum(axis=1)).ravel()
-        scores: np.ndarray = baseline_score(self.detector, self.baseline) + added
+        scores: np.ndarray = self.typical_score + added
         return scores
 
     def _by_column(self, profile: sp.csr_array) -> dict[str, float]:
@@ -131,14 +149,29 @@ class Explainer:
         names = [self.encoder.names[i] for i in profile.indices[order]]
         return dict(zip(names, profile.data[order].tolist(), strict=True))
 
-    def _reasons(self, raw: dict[str, Any], parts: dict[str, float]) -> list[Reason]:
+    def _reasons(self, raw: dict[str, Any], parts: dict[str, float], row: Any) -> list[Reason]:
         least = LEAST_SHARE * max(parts.values(), default=0.0)
         highest = list(parts.items())[:N_REASONS]
-        return [
-            Reason(name, part, f"{self.encoder.phrase(raw, name)}: {contribution_text(part)}")
-            for name, part in highest
-            if part > least
-        ]
+        return [self._reason(raw, name, part, row) for name, part in highest if part > least]
+
+    def _reason(self, raw: dict[str, Any], name: str, part: float, row: Any) -> Reason:
+        place = self.place(row, name)
+        words = self.encoder.phrase(raw, name, place)
+        return Reason(name, part, f"{words}: {contribution_text(part)}", place)
+
+    def place(self, row: Any, name: str) -> Place | None:
+        """Where an encoded row (1, d) stands in a column, if that is known."""
+        spread = self.spreads.get(name)
+        if spread is None:
+            return None
+        column, block = self._blocks[name]
+        places = column.places(dense_block(row, block))
+        return None if places is None else Place(float(places.at[0]), spread)
+
+    @cached_property
+    def _blocks(self) -> dict[str, tuple[ColumnEncoding, slice]]:
+        pairs = zip(self.encoder.columns, self.encoder.blocks(), strict=True)
+        return {column.name: (column, block) for column, block in pairs}
 
     def to_tensors(self) -> dict[str, np.ndarray]:
         """Named arrays of a model file."""
@@ -175,7 +208,7 @@ class Explainer:
             raise edited("the typical row", f"it has other than {encoder.n_columns} columns")
         baseline = np.zeros(encoder.n_columns, np.float32)
         baseline[columns] = tensor(tensors, "typical_value", (n_typical,))
-        return cls(encoder, detector, baseline, profiles, ids)
+        return cls(encoder, detector, baseline, profiles, ids, read_spreads(header, encoder))
 
 
 def is_texts(value: Any) -> bool:
