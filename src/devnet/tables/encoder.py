@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from devnet.core.layout import MAX_COLUMNS, Layout
 from devnet.core.model_file import edited, field
 from devnet.core.sentence import Setting
 from devnet.tables.column_check import check_column, unknown_columns
 from devnet.tables.column_names import ColumnNames
 from devnet.tables.columns.arrow_values import kind_of, one_value, plain
-from devnet.tables.columns.column import MAX_COLUMNS, ColumnEncoding, ColumnFact, Entry
+from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
 from devnet.tables.columns.spread import Place
@@ -106,6 +107,17 @@ class TableEncoder:
         starts = range(0, max(sample.num_rows, 1), max(sample.num_rows // N_SLICES, SLICE_ROWS))
         looked_at = encoder.encode(pa.concat_tables([sample.slice(s, SLICE_ROWS) for s in starts]))
         return cls(columns, left_out, label=summary.label, is_sparse=is_smaller_sparse(looked_at))
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of the matrix that belong together; entries of short vectors stand alone."""
+        blocks = [
+            (width, column.is_wide)
+            for column in self.columns
+            for width in ([1] * column.width if _stands_alone(column) else [column.width])
+        ]
+        widths, is_wide = zip(*blocks, strict=True)
+        return Layout(widths, is_wide)
 
     @cached_property
     def owner(self) -> np.ndarray:
@@ -233,6 +245,10 @@ def _learned(name: str, summary: TableSummary, sample: pa.Table) -> ColumnEncodi
         chunks = [chunk.cast(pa.large_string()) for chunk in chunks]
     values = pa.concat_arrays(chunks) if chunks else pa.array([], sample.schema.field(name).type)
     return column.learn(summary.n_rows, values)
+
+
+def _stands_alone(column: ColumnEncoding) -> bool:
+    return bool(column.n_entries) and not column.is_wide
 
 
 def _entries(column: ColumnEncoding, batch: pa.RecordBatch) -> list[Entry]:

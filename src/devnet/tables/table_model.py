@@ -22,9 +22,8 @@ from devnet.core.model_file import (
 from devnet.core.names import known
 from devnet.core.seeds import RANDOM_STATE, as_generator, draw_seed
 from devnet.detectors.base import FewLabelDetector
-from devnet.detectors.methods import METHODS, RECOMMENDED
+from devnet.detectors.methods import METHODS, PARAMETER_KINDS, RECOMMENDED
 from devnet.detectors.methods import restore as restore_detector
-from devnet.engine.data_reference import REFERENCES
 from devnet.significance.calibration import Calibration, calibrate
 from devnet.significance.policies import (
     Alarm,
@@ -171,6 +170,7 @@ class TableModel:
         stack = sp.vstack if encoder.is_sparse else np.concatenate
         matrix = stack([unlabelled, labelled])
         y = np.arange(matrix.shape[0]) >= unlabelled.shape[0]
+        detector.take_layout(encoder.layout)
         self.calibration_ = calibrate(detector, matrix, y, random_state=draw_seed(generator))
         self.detector_, self.encoder_ = detector, encoder
         self.id_column_ = self.id_column or choose_id_column(encoder.left_out)
@@ -265,7 +265,7 @@ def _options(model: TableModel) -> dict[str, Any]:
 
 def _take_options(model: TableModel, options: dict[str, Any]) -> None:
     model.parameters = decode_parameters(
-        field(options, "parameters", lambda value: isinstance(value, dict)), REFERENCES
+        field(options, "parameters", lambda value: isinstance(value, dict)), PARAMETER_KINDS
     )
     for name in ("ignore", "categorical"):
         setattr(model, name, tuple(field(options, name, is_texts)))

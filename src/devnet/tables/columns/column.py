@@ -13,7 +13,6 @@ from devnet.tables.columns.arrow_values import SINGULAR, ColumnKind, kind_of
 from devnet.tables.columns.left_out import LeftOut
 from devnet.tables.columns.spread import Places, Spread
 
-MAX_COLUMNS = 1 << 27  # of a matrix
 LARGEST = 1e6  # magnitude of an encoded value
 
 
@@ -118,6 +117,11 @@ class ColumnEncoding(ABC):
     def learned_from(self) -> str:
         """Kind of the training values, not what else is accepted."""
         return self.sources[0]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it has thousands of columns, nearly all of them zero in any one row."""
+        return False
 
     @property
     def n_entries(self) -> int:
