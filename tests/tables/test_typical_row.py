@@ -38,7 +38,7 @@ def test_a_category_without_a_majority_has_its_most_common_value_in_the_typical_
     assert shop.values[0][0] == "a"
     np.testing.assert_array_equal(explainer.baseline[:6], [1, 0, 0, 0, 0, 0])
     matrix = encoder.encode_checked(encoder_rows(table, encoder))
-    for block in encoder.blocks():
+    for block in encoder.layout.spans():
         values = explainer.baseline[block]
         assert (matrix[:, block] == values).all(axis=1).any(), "no row has this value"
     typical = model.explain(table, 0)[0].baseline_score

@@ -6,10 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from devnet.core.model_file import field
-from devnet.core.rows import WIDE
 from devnet.tables.columns.spread import Spread
 from devnet.tables.encoder import TableEncoder
-from devnet.tables.typical_row import MOST_ROWS, dense_block
+from devnet.tables.typical_row import dense_block, some_rows
 
 MOST_SPREADS = 500  # columns, the most important ones
 
@@ -22,10 +21,10 @@ def learn_spreads(
     by_column = np.add.reduceat(size, encoder.names.starts[:-1])
     chosen = np.sort(np.argsort(-by_column, kind="stable")[:MOST_SPREADS])
     blocks = encoder.blocks()
-    others = unlabelled[:: max(1, -(-unlabelled.shape[0] // MOST_ROWS))]
+    others, labelled = some_rows(unlabelled), some_rows(labelled)
     found = {}
     for i in chosen.tolist():
-        if encoder.columns[i].width < WIDE:
+        if not encoder.columns[i].is_wide:
             spread = _spread(encoder.columns[i], blocks[i], others, labelled)
             found[encoder.columns[i].name] = spread
     return {name: spread for name, spread in found.items() if spread is not None}

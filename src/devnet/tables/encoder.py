@@ -119,6 +119,10 @@ class TableEncoder:
         widths, is_wide = zip(*blocks, strict=True)
         return Layout(widths, is_wide)
 
+    def blocks(self) -> list[slice]:
+        """The matrix columns of each of `columns`."""
+        return [slice(*ends) for ends in pairwise(self._starts)]
+
     @cached_property
     def owner(self) -> np.ndarray:
         """Which of `names` each column of the matrix belongs to, (n_columns,)."""
@@ -129,10 +133,6 @@ class TableEncoder:
             )
         ]
         return np.concatenate(owners)
-
-    def blocks(self) -> list[slice]:
-        """The matrix columns of each table column."""
-        return [slice(*ends) for ends in pairwise(self._starts)]
 
     def encode(self, batch: pa.RecordBatch | pa.Table) -> np.ndarray | sp.csr_array:
         """Rows as a float32 matrix of finite numbers, whatever the values."""

@@ -16,18 +16,25 @@ def typical_row(encoder: TableEncoder, detector: Any, unlabelled: Any) -> np.nda
 
     Medians of single matrix columns can be a value that no row has: where no category has a
     majority, the median of all its columns is 0. So of the values that occur in a table column,
-    the one nearest to its medians is taken; of equally near ones, the most common. Vectors, which
-    are wide and sparse, are empty.
+    the one nearest to its medians is taken; of equally near ones, the most common. Texts and
+    vectors are empty.
     """
     baseline = np.zeros(encoder.n_columns, np.float32)
     is_wide = sp.issparse(unlabelled) and unlabelled.shape[1] >= WIDE
     if is_wide and (detector.baseline is None or not detector.baseline.any()):
         return baseline  # the only one that such a detector can start from
-    chosen = unlabelled[:: max(1, -(-unlabelled.shape[0] // MOST_ROWS))]
-    for block in encoder.blocks():
-        if block.stop - block.start < WIDE:
+    chosen = some_rows(unlabelled)
+    layout = encoder.layout
+    for block, is_block_wide in zip(layout.spans(), layout.is_wide, strict=True):
+        if not is_block_wide:
             baseline[block] = _middle(dense_block(chosen, block))
     return baseline
+
+
+def some_rows(matrix: Any) -> Any:
+    """At most MOST_ROWS rows, evenly spaced, in a layout whose columns are quickly taken."""
+    chosen = matrix[:: max(1, -(-matrix.shape[0] // MOST_ROWS))]
+    return sp.csc_array(chosen) if sp.issparse(chosen) else chosen
 
 
 def dense_block(matrix: Any, block: slice) -> np.ndarray:
