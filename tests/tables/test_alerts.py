@@ -87,6 +87,6 @@ def test_far_dates_and_long_durations_are_explained():
     }
     model = TableModel(categorical=["ratio"], random_state=0).fit(columns, "fraud")
     found = find_alerts(model, columns, policy=Budget(3))
-    assert len(found.shown) == 3
+    assert len(found.unfolded()) == 3
     texts = [r.text for one in model.explain(columns, range(20)) for r in one.reasons]
     assert not any("is new" in text for text in texts)

@@ -43,6 +43,8 @@ class Explanation(NamedTuple):
     contributions: dict[str, float]  # of columns that add something, the largest first
     reasons: list[Reason]  # what raises the score most
     nearest: str | None  # the labelled anomaly with the most similar reasons, if any are similar
+    values: dict[str, Any] | None = None  # the row's own, of all columns with single values
+    like_it: tuple["Explanation", ...] = ()  # alerts that are nearly the same row
 
 
 class Explainer:

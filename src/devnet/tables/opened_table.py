@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from devnet.core.read_ahead import map_ahead
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
-from devnet.tables.chosen_rows import row_ids, take_rows
+from devnet.tables.chosen_rows import python_rows, row_ids, take_rows
+from devnet.tables.columns.arrow_values import SINGULAR, kind_of
 from devnet.tables.explainer import Explanation
 from devnet.tables.label_column import has_label
 from devnet.tables.sources.opening import open_table
@@ -106,13 +107,32 @@ class OpenedTable:
         """Why rows have their scores, given their numbers, counted from 0."""
         columns = [*self._model.encoder_.read_columns(), *self.id_columns]
         rows = take_rows(self.source, numbers, columns)
-        return self.explain_rows(rows, np.asarray(numbers))
+        number = np.asarray(numbers, dtype=np.int64)
+        return self.explain_rows(rows, number, self.own_values(number))
 
-    def explain_rows(self, rows: pa.Table, number: np.ndarray) -> list[Explanation]:
-        """Why rows that were read have their scores, given their numbers in the table."""
+    def explain_rows(
+        self, rows: pa.Table, number: np.ndarray, values: pa.Table
+    ) -> list[Explanation]:
+        """Why rows that were read have their scores.
+
+        Takes their numbers in the table, and what `own_values` says of these.
+        """
         model = self._model
-        ids = row_ids(rows, model.id_column_, number)
-        return model.explainer_.explain(rows, number, ids, model.calibration_.ranks())
+        ids, written = (row_ids(one, model.id_column_, number) for one in (rows, values))
+        explained = model.explainer_.explain(rows, number, ids, model.calibration_.ranks())
+        return [
+            one._replace(id=name, values=own)
+            for one, name, own in zip(explained, written, python_rows(values), strict=True)
+        ]
+
+    def own_values(self, number: np.ndarray) -> pa.Table:
+        """All values of rows, given their numbers, as they are written if the table is text.
+
+        Vectors and other nested values are left out.
+        """
+        source = self.source.as_written() or self.source
+        columns = [one.name for one in source.schema if kind_of(one.type).name in SINGULAR]
+        return take_rows(source, number.tolist(), columns)
 
 
 def alert_threshold(model: "TableModel", policy: AlertPolicy | None, scores: Any = ()) -> Threshold:
