@@ -14,6 +14,7 @@ from devnet.significance.policies import FalseAlarmRate
 from devnet.tables.alerts import find_alerts
 from devnet.tables.description import column_importance, describe_model, fit_notes
 from devnet.tables.expectations import HIDDEN
+from devnet.tables.explainer import Explanation
 from devnet.tables.opened_table import OpenedTable
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
@@ -56,13 +57,17 @@ def fit_facts(
         columns=model.encoder_.describe(),
         importance=column_importance(model),
         left_out={name: in_words(why) for name, why in facts["left_out"].items()},
-        alerts=[
-            Alert(one.id, one.score, one.p_value, one.reasons, one.nearest) for one in found.shown
-        ],
+        alerts=[_alert(one) for one in found.shown],
         parameters=facts["parameters"],
         versions=package_versions(),
         notes=[in_words(note) for note in (*found.notes, *fit_notes(model), *_withheld(facts))],
     )
+
+
+def _alert(one: Explanation) -> Alert:
+    like_it = [other.id for other in one.like_it]
+    facts = (one.id, one.score, one.p_value, one.reasons, one.nearest)
+    return Alert(*facts, one.values, like_it)
 
 
 def _nominal(model: TableModel, scores: np.ndarray) -> np.ndarray:

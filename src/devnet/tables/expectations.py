@@ -25,7 +25,8 @@ def expectations(model: TableModel) -> Expectations:
     it is not known without that.
     """
     found = model.detector_.expectations()
-    withheld = {name: _why(model.n_labelled_) for name, value in found.items() if _is_wide(value)}
+    n_labelled = model.n_labelled_
+    withheld = {name: _why(name, n_labelled) for name, one in found.items() if _is_wide(one)}
     if HIDDEN in withheld and QUALITY in found:
         withheld[QUALITY] = "it depends on the share of hidden anomalies, which cannot be told"
     known = {name: None if name in withheld else value for name, value in found.items()}
@@ -36,7 +37,9 @@ def _is_wide(interval: dict[str, float]) -> bool:
     return not interval["high"] - interval["low"] < WIDE_INTERVAL
 
 
-def _why(n_labelled: int) -> str:
+def _why(name: str, n_labelled: int) -> str:
     if n_labelled < LEAST_LABELLED:
         return f"it takes at least {LEAST_LABELLED} labelled anomalies"
-    return "labelled anomalies and other rows score too much alike; more labels may help"
+    if name == HIDDEN:
+        return "labelled anomalies and other rows score too much alike; more labels may help"
+    return f"{n_labelled:,} labelled anomalies leave it too uncertain; more will help"

@@ -119,6 +119,10 @@ class Spread:
         counts = sum(self.anomalies[part]), sum(self.others[part])
         return Shares(*counts, self.n_anomalies, self.n_others)
 
+    def shares_by_cell(self) -> np.ndarray:
+        """Shares of other rows and of anomalies in each cell, (2, n_cells)."""
+        return np.array([self.others, self.anomalies]) / [[self.n_others], [self.n_anomalies]]
+
     def missing(self) -> Shares:
         """Rows that are in no cell."""
         inside = self.shares(0, self.n_cells)
@@ -212,20 +216,18 @@ def _counts(cells: np.ndarray, n_cells: int) -> tuple[int, ...]:
 
 
 def _ends(known: np.ndarray) -> tuple[float, ...]:
-    """Round ends of ranges: of equal width, or narrower where a long tail begins."""
+    """Round ends of ranges: of equal width, or of equal ratio where there is a long tail."""
     low, high = np.quantile(known, ENDS)
-    median = float(np.median(known))
     if not high > low:
         low, high = known.min(), known.max()
-    below, above = max(median - low, 0.0), max(high - median, 0.0)
+    below, above = np.median(known) - low, high - np.median(known)
     steps = np.linspace(0, 1, N_RANGES + 1)
-    if max(below, above) <= SKEWED * min(below, above) or not high > low:
-        ends = low + (high - low) * steps
-    else:
-        bend = max(min(below, above), max(below, above) / 1000)
-        start, stop = np.arcsinh((np.array([low, high]) - median) / bend)
-        ends = median + bend * np.sinh(start + (stop - start) * steps)
-    return _rounded(ends)
+    if max(below, above) <= SKEWED * min(below, above):
+        return _rounded(low + (high - low) * steps)
+    size = np.abs(known[known != 0])
+    bend = max(np.quantile(size, NEAR), size.max() / 1e4)  # where ranges become even again
+    start, stop = np.arcsinh(np.array([low, high]) / bend)
+    return _rounded(bend * np.sinh(start + (stop - start) * steps))
 
 
 def _rounded(ends: np.ndarray) -> tuple[float, ...]:
