@@ -116,7 +116,7 @@ def test_a_card_shows_where_the_value_stands_in_its_column():
     assert page.count("<svg") == 5
     assert 'aria-label="term, 60: 90% of anomalies and 10% of other rows"' in page
     assert "the line marks this row" in check(page)
-    missing = make_fit_page(make_facts(alerts=[with_place(np.nan)]))
+    missing = make_fit_page(make_facts(alerts=[with_place(None)]))
     assert missing.count("<svg") == 4
     assert "the line marks this row" not in check(missing)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -112,10 +113,10 @@ class Explainer:
         matrix = self.encoder.encode_checked(rows)
         scores = self.detector.anomaly_score(matrix)
         profiles = sp.csr_array(self.contributions(matrix))
-        parts = [self._by_column(profiles[[i]]) for i in range(len(rows))]
+        parts = self._by_column(profiles)
         raw = rows.select(self.encoder.read_columns())
         typical = self.typical_score
-        alike = [self._most_like(profiles[[i]], ids[i]) for i in range(len(rows))]
+        alike = self._most_like(profiles, ids)
         return [
             Explanation(
                 int(number[i]),
@@ -124,21 +125,29 @@ class Explainer:
                 float(p_value),
                 typical,
                 parts[i],
-                self._reasons(
-                    {name: raw[name][i] for name in raw.column_names}, parts[i], matrix[[i]]
-                ),
+                self._reasons(self._raw_values(raw, i, parts[i]), parts[i], matrix[[i]]),
                 alike[i],
             )
             for i, p_value in enumerate(ranks.p_value(scores))
         ]
 
-    def _most_like(self, profile: sp.csr_array, name: str) -> str | None:
-        """The labelled anomaly, other than the row itself, with the most similar contributions."""
-        others = [i for i, one in enumerate(self.ids) if one != name]
-        if not others:
-            return None
-        (position,), (similarity,) = nearest(profile, self.profiles[others])
-        return self.ids[others[position]] if similarity > 0 else None
+    def _most_like(self, profiles: sp.csr_array, names: list[str]) -> list[str | None]:
+        """For each row, the labelled anomaly, other than itself, with the most similar reasons."""
+        labelled: dict[str, list[int]] = {}
+        for position, name in enumerate(self.ids):
+            labelled.setdefault(name, []).append(position)
+        alike: list[str | None] = [None] * len(names)
+        new = [i for i, name in enumerate(names) if name not in labelled]
+        groups: list[tuple[list[int], list[int]]] = [(new, [])]
+        groups += [([i], labelled[name]) for i, name in enumerate(names) if name in labelled]
+        for rows, left_out in groups:
+            others = np.delete(np.arange(len(self.ids)), left_out)
+            if not rows or not len(others):
+                continue
+            found = nearest(profiles[rows], self.profiles[others])
+            for i, position, similarity in zip(rows, *found, strict=True):
+                alike[i] = self.ids[others[position]] if similarity > 0 else None
+        return alike
 
     def labelled_scores(self) -> np.ndarray:
         """Scores of the labelled anomalies: a typical row's score plus what their columns add."""
@@ -146,10 +155,20 @@ class Explainer:
         scores: np.ndarray = self.typical_score + added
         return scores
 
-    def _by_column(self, profile: sp.csr_array) -> dict[str, float]:
-        order = np.argsort(-profile.data, kind="stable")
-        names = [self.encoder.names[i] for i in profile.indices[order]]
-        return dict(zip(names, profile.data[order].tolist(), strict=True))
+    def _by_column(self, profiles: sp.csr_array) -> list[dict[str, float]]:
+        """For each row, what its columns add, the largest first."""
+        found = []
+        for start, end in pairwise(profiles.indptr.tolist()):
+            data, columns = profiles.data[start:end], profiles.indices[start:end]
+            order = np.argsort(-data, kind="stable")
+            names = [self.encoder.names[i] for i in columns[order]]
+            found.append(dict(zip(names, data[order].tolist(), strict=True)))
+        return found
+
+    def _raw_values(self, raw: pa.Table, i: int, parts: dict[str, float]) -> dict[str, Any]:
+        """The values of a row that reasons may name."""
+        columns = [self.encoder.names.find(name) for name in list(parts)[:N_REASONS]]
+        return {one[0].name: raw[one[0].name][i] for one in columns if one is not None}
 
     def _reasons(self, raw: dict[str, Any], parts: dict[str, float], row: Any) -> list[Reason]:
         least = LEAST_SHARE * max(parts.values(), default=0.0)
@@ -168,7 +187,10 @@ class Explainer:
             return None
         column, block = self._blocks[name]
         places = column.places(dense_block(row, block))
-        return None if places is None else Place(float(places.at[0]), spread)
+        if places is None:
+            return None
+        at = float(places.at[0])
+        return Place(None if np.isnan(at) else at, spread)
 
     @cached_property
     def _blocks(self) -> dict[str, tuple[ColumnEncoding, slice]]:

@@ -93,7 +93,7 @@ class BooleanColumn(ColumnEncoding):
         """False is 0, true is 1."""
         return Places(without_missing(block[:, 0], block, self.missing), ("false", "true"))
 
-    def phrase_among(self, value: pa.Array, at: float, spread: Spread) -> str:
+    def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
         """The value, and how many anomalies and other rows have it."""
         found, cell = plain(value)[0].as_py(), spread.cell(at)
         if found is None or cell is None:

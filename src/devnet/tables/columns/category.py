@@ -236,7 +236,7 @@ class CategoryColumn(ColumnEncoding):
         names = (*(text for text, _ in self.values[: self.n_own]), OTHERS)
         return Places(without_missing(at, block, self.missing), names)
 
-    def phrase_among(self, value: pa.Array, at: float, spread: Spread) -> str:
+    def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
         """The value, and how many anomalies and other rows have it."""
         text, cell = self._text(value), spread.cell(at)
         if text is None and cell is None:

@@ -140,7 +140,7 @@ class ColumnEncoding(ABC):
         """Where encoded rows (n, w) stand in the column; None if that cannot be counted."""
         return None
 
-    def phrase_among(self, value: pa.Array, at: float, spread: Spread) -> str:
+    def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
         """The value of one row, at this place, compared with anomalies and other rows."""
         return self.phrase(value)
 

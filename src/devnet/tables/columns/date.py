@@ -185,7 +185,7 @@ class DateColumn(ColumnEncoding):
         at = 24 * at if part == "hour" else 1970 + self.low + at * (self.high - self.low)
         return Places(without_missing(at, block, self.missing), of=part.removesuffix("s"))
 
-    def phrase_among(self, value: pa.Array, at: float, spread: Spread) -> str:
+    def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
         """The date and time, and how many anomalies and other rows have such a one."""
         cell = spread.cell(at)
         if is_empty(value) or is_missing(plain(value))[0]:

@@ -133,7 +133,7 @@ class NumberColumn(ColumnEncoding):
         at = 2 * (low + block[:, 0].astype(np.float64) * (high - low))
         return Places(without_missing(at, block, self.missing))
 
-    def phrase_among(self, value: pa.Array, at: float, spread: Spread) -> str:
+    def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
         """The number, and how many anomalies and other rows have such a one."""
         number, cell = self._number(value), spread.cell(at)
         if np.isnan(number):

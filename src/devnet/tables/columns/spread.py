@@ -108,8 +108,10 @@ class Spread:
         chosen: np.ndarray = np.where(found & ~np.isnan(at), cell, -1)
         return chosen
 
-    def cell(self, at: float) -> int | None:
-        """The cell of one place."""
+    def cell(self, at: float | None) -> int | None:
+        """The cell of one place; None without one."""
+        if at is None:
+            return None
         found = int(self.cells(np.array([at]))[0])
         return None if found < 0 else found
 
@@ -207,7 +209,7 @@ class Spread:
 class Place(NamedTuple):
     """Where one row stands in a column."""
 
-    at: float  # nan if the value is missing
+    at: float | None  # None if the value is missing
     spread: Spread
 
 
