@@ -114,7 +114,9 @@ def find_alerts(
         if on_rows is not None:
             on_rows(done)
 
-    scored = opened.scored_batches(opened.id_columns, known=known, on_rows=count)
+    read = model.encoder_.read_columns()
+    own = [name for name in opened.own_columns if name not in read]
+    scored = opened.scored_batches(own, known=known, on_rows=count)
     for batch, number, scores in scored:
         alerts = np.flatnonzero(alarm(scores))
         highest.add(batch.take(alerts), number[alerts], -scores[alerts])
@@ -135,8 +137,9 @@ def _explain_highest(
     rows, numbers, scores = kept.rows.take(order), kept.number[order], -kept.key[order]
     groups = fold(model.encoder_, model.encoder_.encode_checked(rows), scores)[:n_shown]
     members = np.concatenate(groups)
-    values = opened.own_values(numbers[members])
-    explained = iter(opened.explain_rows(rows.take(members), numbers[members], values))
+    rows, numbers = rows.take(members), numbers[members]
+    values = opened.own_values(rows, numbers)
+    explained = iter(opened.explain_rows(rows, numbers, values))
     shown = []
     for group in groups:
         leader, *others = (next(explained) for _ in group)

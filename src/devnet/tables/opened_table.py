@@ -1,6 +1,7 @@
 """A table opened for a model: checked once, then scored batch by batch, or explained row by row."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from devnet.tables.columns.arrow_values import SINGULAR, kind_of
 from devnet.tables.explainer import Explanation
 from devnet.tables.label_column import has_label
 from devnet.tables.sources.opening import open_table
+from devnet.tables.sources.plain_columns import plain_batch
+from devnet.tables.sources.source import Source
 from devnet.tables.training_rows import OnRows
 
 if TYPE_CHECKING:
@@ -105,10 +108,10 @@ class OpenedTable:
 
     def explain(self, numbers: Sequence[int]) -> list[Explanation]:
         """Why rows have their scores, given their numbers, counted from 0."""
-        columns = [*self._model.encoder_.read_columns(), *self.id_columns]
-        rows = take_rows(self.source, numbers, columns)
+        columns = dict.fromkeys([*self._model.encoder_.read_columns(), *self.own_columns])
+        rows = take_rows(self.source, numbers, list(columns))
         number = np.asarray(numbers, dtype=np.int64)
-        return self.explain_rows(rows, number, self.own_values(number))
+        return self.explain_rows(rows, number, self.own_values(rows, number))
 
     def explain_rows(
         self, rows: pa.Table, number: np.ndarray, values: pa.Table
@@ -125,14 +128,28 @@ class OpenedTable:
             for one, name, own in zip(explained, written, python_rows(values), strict=True)
         ]
 
-    def own_values(self, number: np.ndarray) -> pa.Table:
-        """All values of rows, given their numbers, as they are written if the table is text.
+    @cached_property
+    def own_columns(self) -> list[str]:
+        """Columns that rows must have been read with for `own_values`, all with single values."""
+        if self._written is not None:
+            return self.id_columns
+        fields = self.source.schema
+        return [one.name for one in fields if kind_of(one.type).name in SINGULAR]
 
-        Vectors and other nested values are left out.
+    @cached_property
+    def _written(self) -> Source | None:
+        return self.source.as_written()
+
+    def own_values(self, rows: pa.Table, number: np.ndarray) -> pa.Table:
+        """All values of rows that were read, as they are written if the table is text.
+
+        A text is read once more for them. Vectors and other nested values are left out.
         """
-        source = self.source.as_written() or self.source
-        columns = [one.name for one in source.schema if kind_of(one.type).name in SINGULAR]
-        return take_rows(source, number.tolist(), columns)
+        if self._written is not None:
+            return take_rows(self._written, number.tolist(), self._written.schema.names)
+        schema = pa.schema([self.source.schema.field(name) for name in self.own_columns])
+        parts = [plain_batch(part, schema) for part in rows.to_batches()]
+        return pa.Table.from_batches(parts, schema)
 
 
 def alert_threshold(model: "TableModel", policy: AlertPolicy | None, scores: Any = ()) -> Threshold:
