@@ -132,6 +132,15 @@ def test_alerts_output_writes_ranked_alerts_with_reasons(alerts, folder, suffix)
     assert len({row["like_row"] for row in robot}) == 1
 
 
+def test_alerts_output_without_alerts_has_column_names_only(folder):
+    path = folder / "none.csv"
+    words = ["alerts", folder / "m.devnet", folder / "t.csv", "--false-alarm-rate", 1e-9]
+    done = CliRunner().invoke(main, [*map(str, words), "--output", str(path)])
+    assert done.exit_code == 0
+    assert f"{path} has no rows." in done.stdout
+    assert csv.read_csv(path).num_rows == 0
+
+
 def test_alerts_output_is_refused_before_any_work(folder):
     for name, said in (("t.csv", "is the table itself"), ("x.docx", "names no format to write")):
         words = ["alerts", folder / "m.devnet", folder / "t.csv", "--output", folder / name]

@@ -93,7 +93,9 @@ def alerts(
     echo_notes(notes)
     _echo(found, show, chosen.in_words(), table)
     if output is not None:
-        click.echo(f"\nAll of them are in {output}.")
+        click.echo(
+            f"\nAll of them are in {output}." if found.n_alerts else f"\n{output} has no rows."
+        )
 
 
 def _echo(found: "Alerts", show: int, policy: str, table: str) -> None:
