@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from devnet.tables.columns.arrow_values import kind_of, one_value, plain
 from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
+from devnet.tables.columns.spread import Place
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 from devnet.tables.table_matrix import fill_dense, is_smaller_sparse, to_sparse
@@ -118,6 +119,10 @@ class TableEncoder:
         widths, is_wide = zip(*blocks, strict=True)
         return Layout(widths, is_wide)
 
+    def blocks(self) -> list[slice]:
+        """The matrix columns of each of `columns`."""
+        return [slice(*ends) for ends in pairwise(self._starts)]
+
     @cached_property
     def owner(self) -> np.ndarray:
         """Which of `names` each column of the matrix belongs to, (n_columns,)."""
@@ -178,8 +183,11 @@ class TableEncoder:
         types = {column.name: column.csv_type for column in self.columns}
         return {name: found for name, found in types.items() if found is not None}
 
-    def phrase(self, batch_row: dict[str, Any], name: str) -> str:
-        """One value of a row in words, for one of `names`."""
+    def phrase(self, batch_row: dict[str, Any], name: str, place: Place | None = None) -> str:
+        """One value of a row in words, for one of `names`.
+
+        With its place in the column, it is compared with anomalies and other rows.
+        """
         found = self.names.find(name)
         if found is None:
             raise TableError(f"the model has no column {name!r} to say anything about.")
@@ -187,7 +195,9 @@ class TableEncoder:
         value = one_value(batch_row.get(column.name))
         if kind_of(value.type).name not in column.accepts:
             value = pa.nulls(1)
-        return column.phrase(value) if entry is None else column.entry_phrase(value, entry)
+        if entry is not None:
+            return column.entry_phrase(value, entry)
+        return column.phrase(value) if place is None else column.phrase_among(value, *place)
 
     def to_header(self) -> dict[str, Any]:
         """The encoder as JSON values."""
