@@ -265,3 +265,13 @@ def test_a_csv_read_as_the_encoder_says_encodes_as_the_table_did():
     again = csv.read_csv(pa.BufferReader(written.getvalue()), convert_options=options)
     found, expected = encoder.encode(again), encoder.encode(table)
     np.testing.assert_array_equal(sp.csr_array(found).toarray(), sp.csr_array(expected).toarray())
+
+
+def test_the_layout_says_which_columns_of_the_matrix_belong_together():
+    table = pa.table({"amount": [1.0, 2.0, 3.0, 4.0], "shop": ["a", "b", "a", "b"]})
+    summary = TableSummary(table.schema)
+    summary.add(table)
+    encoder = TableEncoder.learn(summary, table)
+    assert encoder.layout.n_columns == encoder.n_columns
+    assert encoder.layout.widths == tuple(column.width for column in encoder.columns)
+    assert not any(encoder.layout.is_wide)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from devnet.core import model_file
 from devnet.core.labels import Labels, order_classes, read_labels, read_weights, unlabelled
+from devnet.core.layout import Layout
 from devnet.core.parameters import Constraint, check_parameters
 from devnet.core.rows import Rows, as_rows
 from devnet.significance.calibration import Calibration, Quantile
@@ -108,6 +109,11 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         return labels or read_labels(y, pos_label=self.pos_label, classes=classes)
 
     # What other rooms ask a detector. A new one overrides the answers that it can give.
+
+    uses_text: ClassVar[bool] = False  # whether it learns from hashed n-grams; if not, none come
+
+    def take_layout(self, layout: Layout) -> None:
+        """Be told, before `fit`, which columns belong together; by default it does not matter."""
 
     keeps_unseen_scores: ClassVar[bool] = False  # if not, rows are held back to calibrate it
 

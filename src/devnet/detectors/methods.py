@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from devnet.core import model_file
+from devnet.core.layout import Layout
 from devnet.core.model_file import CLASSES_DTYPES, ModelFileError, field, is_finite_number
 from devnet.core.names import known
 from devnet.core.parameters import check_parameters
@@ -26,6 +27,8 @@ from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
 from devnet.detectors.own_estimator import import_estimator
 from devnet.engine.data_reference import REFERENCES
 
+PARAMETER_KINDS: dict[str, Any] = {**REFERENCES, "Layout": Layout}  # as model files name them
+ADDED_PARAMETERS = {"layout"}  # since 0.1.0; a file without one has its default
 RECOMMENDED = "deviation ensemble"  # for tables
 
 METHODS: dict[str, type[FewLabelDetector]] = {  # with the names and order of the result tables
@@ -102,10 +105,12 @@ def _with_parameters(
     parameters = field(
         header,
         "parameters",
-        lambda value: isinstance(value, dict) and set(value) - {"device"} == names,
+        lambda value: (
+            isinstance(value, dict) and names - ADDED_PARAMETERS <= set(value) <= names | {"device"}
+        ),
     )
     known_here = {name: value for name, value in parameters.items() if name in names}
-    parameters = model_file.decode_parameters(known_here, REFERENCES)
+    parameters = model_file.decode_parameters(known_here, PARAMETER_KINDS)
     needs_module = isinstance(parameters.get("hidden"), dict)
     if needs_module != (hidden is not None):
         raise ModelFileError(

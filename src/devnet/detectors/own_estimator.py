@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_outlier_detector
 
 from devnet.core.labels import Labels, read_labels
+from devnet.core.layout import Layout
 from devnet.significance.calibration import Calibration
 
 
@@ -42,10 +43,14 @@ class OwnEstimator(BaseEstimator):
         return read_labels(y)._replace(classes=np.array([0, 1]))
 
     # The answers of a detector about which nothing is known: see `FewLabelDetector`.
+    uses_text = False
     keeps_unseen_scores = False
     prior_quantile = None
     baseline = None
     is_thread_safe = False
+
+    def take_layout(self, layout: Layout) -> None:
+        """Ignore it: the estimator sees a plain matrix."""
 
     def unseen_scores(self) -> Calibration:
         """It keeps none."""

@@ -2,21 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from devnet.core.layout import MAX_COLUMNS, Layout
 from devnet.core.model_file import edited, field
 from devnet.core.sentence import Setting
 from devnet.tables.column_check import check_column, unknown_columns
 from devnet.tables.column_names import ColumnNames
 from devnet.tables.columns.arrow_values import kind_of, one_value, plain
-from devnet.tables.columns.column import MAX_COLUMNS, ColumnEncoding, ColumnFact, Entry
+from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
+from devnet.tables.columns.spread import Place
 from devnet.tables.own_scores import scored_before
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
@@ -107,6 +109,21 @@ class TableEncoder:
         looked_at = encoder.encode(pa.concat_tables([sample.slice(s, SLICE_ROWS) for s in starts]))
         return cls(columns, left_out, label=summary.label, is_sparse=is_smaller_sparse(looked_at))
 
+    @property
+    def layout(self) -> Layout:
+        """The columns of the matrix that belong together; entries of short vectors stand alone."""
+        blocks = [
+            (width, column.is_wide)
+            for column in self.columns
+            for width in ([1] * column.width if _stands_alone(column) else [column.width])
+        ]
+        widths, is_wide = zip(*blocks, strict=True)
+        return Layout(widths, is_wide)
+
+    def blocks(self) -> list[slice]:
+        """The matrix columns of each of `columns`."""
+        return [slice(*ends) for ends in pairwise(self._starts)]
+
     @cached_property
     def owner(self) -> np.ndarray:
         """Which of `names` each column of the matrix belongs to, (n_columns,)."""
@@ -167,8 +184,11 @@ class TableEncoder:
         types = {column.name: column.csv_type for column in self.columns}
         return {name: found for name, found in types.items() if found is not None}
 
-    def phrase(self, batch_row: dict[str, Any], name: str) -> str:
-        """One value of a row in words, for one of `names`."""
+    def phrase(self, batch_row: dict[str, Any], name: str, place: Place | None = None) -> str:
+        """One value of a row in words, for one of `names`.
+
+        With its place in the column, it is compared with anomalies and other rows.
+        """
         found = self.names.find(name)
         if found is None:
             raise TableError(f"the model has no column {name!r} to say anything about.")
@@ -176,7 +196,9 @@ class TableEncoder:
         value = one_value(batch_row.get(column.name))
         if kind_of(value.type).name not in column.accepts:
             value = pa.nulls(1)
-        return column.phrase(value) if entry is None else column.entry_phrase(value, entry)
+        if entry is not None:
+            return column.entry_phrase(value, entry)
+        return column.phrase(value) if place is None else column.phrase_among(value, *place)
 
     def to_header(self) -> dict[str, Any]:
         """The encoder as JSON values."""
@@ -226,6 +248,10 @@ def _learned(name: str, summary: TableSummary, sample: pa.Table) -> ColumnEncodi
         chunks = [chunk.cast(pa.large_string()) for chunk in chunks]
     values = pa.concat_arrays(chunks) if chunks else pa.array([], sample.schema.field(name).type)
     return column.learn(summary.n_rows, values)
+
+
+def _stands_alone(column: ColumnEncoding) -> bool:
+    return bool(column.n_entries) and not column.is_wide
 
 
 def _entries(column: ColumnEncoding, batch: pa.RecordBatch) -> list[Entry]:

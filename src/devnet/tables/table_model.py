@@ -25,9 +25,8 @@ from devnet.core.names import known
 from devnet.core.parameters import check_parameters
 from devnet.core.seeds import RANDOM_STATE, as_generator, draw_seed
 from devnet.detectors.base import FewLabelDetector
-from devnet.detectors.methods import METHODS, RECOMMENDED
+from devnet.detectors.methods import METHODS, PARAMETER_KINDS, RECOMMENDED
 from devnet.detectors.methods import restore as restore_detector
-from devnet.engine.data_reference import REFERENCES
 from devnet.significance.calibration import Calibration, calibrate
 from devnet.significance.policies import (
     Alarm,
@@ -197,6 +196,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
         stack = sp.vstack if encoder.is_sparse else np.concatenate
         matrix = stack([unlabelled, labelled])
         y = np.arange(matrix.shape[0]) >= unlabelled.shape[0]
+        detector.take_layout(encoder.layout)
         self.calibration_ = calibrate(detector, matrix, y, random_state=draw_seed(generator))
         self.classes_, self.detector_, self.encoder_ = classes, detector, encoder
         self.id_column_ = self.id_column or choose_id_column(encoder.left_out)
@@ -273,6 +273,7 @@ def _to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "policy": policy_to_json(model.policy),
         "labelled_ids": model.explainer_.ids,
         "leak": None if model.leak_ is None else list(model.leak_),
+        "spreads": {name: one.to_header() for name, one in model.explainer_.spreads.items()},
         "encoder": model.encoder_.to_header(),
     }
     tensors = {PREFIX + name: array for name, array in _own_tensors(model).items()}
@@ -325,7 +326,7 @@ def _options(model: TableModel) -> dict[str, Any]:
 
 def _take_options(model: TableModel, options: dict[str, Any]) -> None:
     model.parameters = decode_parameters(
-        field(options, "parameters", lambda value: isinstance(value, dict)), REFERENCES
+        field(options, "parameters", lambda value: isinstance(value, dict)), PARAMETER_KINDS
     )
     for name in ("ignore", "categorical"):
         setattr(model, name, tuple(field(options, name, is_texts)))

@@ -18,6 +18,7 @@ from support.tasks import make_task
 import devnet
 from devnet import DeviationEnsemble, ModelFileError
 from devnet.core import model_file
+from devnet.core.layout import Layout
 
 
 @pytest.mark.parametrize("kind", ["table", "wide"])
@@ -212,3 +213,17 @@ def test_a_huge_number_of_columns_in_an_edited_file_takes_no_memory(tmp_path):
     save_file(tensors, path, metadata={"devnet": edited})
     with pytest.raises(ModelFileError, match="edited or damaged"):
         devnet.load(path)
+
+
+def test_a_layout_is_part_of_the_file(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
+    y = np.arange(200) < 6
+    model = DeviationEnsemble(2, 4, layout=Layout((1, 3), (False, False)), random_state=0)
+    model.fit(rows, y).save(tmp_path / "model.devnet")
+    assert devnet.load(tmp_path / "model.devnet").layout == Layout((1, 3), (False, False))
+
+
+def test_a_layout_of_other_columns_is_refused():
+    rows = np.random.default_rng(0).normal(size=(200, 4))
+    with pytest.raises(ValueError, match="X has 4 columns, but the layout has 3"):
+        DeviationEnsemble(layout=Layout((3,), (False,))).fit(rows, np.arange(200) < 6)

@@ -9,6 +9,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from devnet.core.arrays import one_blas_thread
+from devnet.core.layout import LAYOUT, Layout
 from devnet.core.model_file import (
     edited,
     field,
@@ -27,7 +28,14 @@ from devnet.detectors.ensemble.deviation_trees import LARGEST_MARGIN
 from devnet.detectors.ensemble.expected_quality import ExpectedQuality, expect_quality
 from devnet.detectors.ensemble.hidden_anomalies import HiddenShare, screen
 from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
-from devnet.detectors.ensemble.pool import Pool, checksum, choose_rows, find_positions
+from devnet.detectors.ensemble.pool import (
+    Pool,
+    checksum,
+    choose_rows,
+    find_positions,
+    read_ascending,
+    read_shares,
+)
 from devnet.detectors.ensemble.table_learners import TableLearners
 from devnet.detectors.ensemble.wide_learners import WideLearners
 from devnet.engine.sampler import find_halves
@@ -42,11 +50,11 @@ class DeviationEnsemble(FewLabelDetector):
     """Rank the rows of a table by deviation networks and deviation trees together.
 
     The paper learns scores end to end from balanced batches of few labelled anomalies and many
-    unlabelled rows. Here two kinds of learners that err differently do so: networks on rank-normal
-    columns, trained with the deviation loss, and decision trees whose leaves are worth the margin
-    times their share of anomalies. Each member learns from its own bag, so some members have not
-    seen a given training row. Their out-of-bag scores provide the reference that turns all scores
-    into one deviation, the p-values, the share of hidden anomalies and the expected quality.
+    unlabelled rows. Here networks on rank-normal columns, trained with the deviation loss, and
+    trees, whose leaves are worth the margin times their share of anomalies, do so; PU trees of
+    small unbalanced bags, with the best and with random cuts, vote too. Each member learns from its
+    own bag. Scores by members that did not see a row weigh the votes, turn them into one deviation,
+    and give the p-values, the share of hidden anomalies and the expected quality.
 
     A typical unlabelled row scores 0, and 1 is the spread of these rows. The scale is not Gaussian:
     read significance from `p_value`. Columns need no scaling.
@@ -59,7 +67,7 @@ class DeviationEnsemble(FewLabelDetector):
     n_networks : int, default=10
         Deviation networks of 20 hidden units.
     n_trees : int, default=64
-        Deviation trees.
+        Balanced trees, and as many PU trees with random cuts; half as many more with the best cuts.
     margin : float, default=5.0
         Deviation that labelled anomalies should reach in every member; the paper's a.
     confidence : float, default=0.95
@@ -67,6 +75,9 @@ class DeviationEnsemble(FewLabelDetector):
         rows support at most n / (n + 1); beyond that, the threshold is their highest score.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
+    layout : Layout, optional
+        Which columns of X belong together, such as the values of one category. `TableModel` sets
+        it; without one, every column stands alone.
     random_state : int, numpy RandomState or Generator, optional
         Seed of all random draws. Results do not depend on the number of processor cores.
 
@@ -112,6 +123,7 @@ class DeviationEnsemble(FewLabelDetector):
         "n_trees": whole_number(1),
         "margin": number(0, below=LARGEST_MARGIN),
         "confidence": number(0, below=1),
+        "layout": LAYOUT,
         "random_state": RANDOM_STATE,
     }
 
@@ -134,6 +146,7 @@ class DeviationEnsemble(FewLabelDetector):
         margin: float = 5.0,
         confidence: float = 0.95,
         pos_label: Any = None,
+        layout: Layout | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_networks = n_networks
@@ -141,6 +154,7 @@ class DeviationEnsemble(FewLabelDetector):
         self.margin = margin
         self.confidence = confidence
         self.pos_label = pos_label
+        self.layout = layout
         self.random_state = random_state
 
     @with_callbacks
@@ -212,6 +226,8 @@ class DeviationEnsemble(FewLabelDetector):
     def _learn(
         self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
+        if self.layout is not None:
+            self.layout.check_width(rows.shape[1])
         generator = as_generator(self.random_state)
         kind = type(self.learners_) if resume else _kind(rows)
         labelled, unlabelled, _ = find_halves(is_anomaly, sample_weight)
@@ -230,6 +246,7 @@ class DeviationEnsemble(FewLabelDetector):
             weight[labelled],
             labelled,
             find_positions(labelled, self.pool_),
+            self.layout,
         )
         self._check_pool(pool, resume=resume)
         settings = self._settings()
@@ -239,10 +256,15 @@ class DeviationEnsemble(FewLabelDetector):
         pool = pool._replace(weight=pool.weight * (1 - self.posterior_))
         earlier = self.learners_ if resume else None
         self.learners_, votes = kind.learn(pool, settings, generator, earlier)
-        self.combination_ = combine(votes, pool.weight)
+        trust = self.learners_.trust(len(labelled))
+        self.combination_ = combine(votes, pool.weight, trust)
         of_halves = [self.combination_(scores) for scores in zip(*votes, strict=True)]
         self.out_of_bag_ = OutOfBag(*of_halves)
         self.column_importance_ = self._importance(pool.anomalies[:EXPLAINED_ROWS])
+
+    def take_layout(self, layout: Layout) -> None:
+        """Set `layout`."""
+        self.layout = layout
 
     keeps_unseen_scores = True
 
@@ -383,7 +405,7 @@ class DeviationEnsemble(FewLabelDetector):
         if "bag_labelled" in tensors and len(tensors["bag_labelled"]) != k:
             raise edited("the ensemble", f"the bags do not hold {k} labelled anomalies")
         self.combination_ = Combination(
-            tensor(tensors, "combination_scale", (kind.n_scorers,), "float64"),
+            tensor(tensors, "combination_scale", (self.learners_.n_scorers,), "float64"),
             float(field(header, "combination_shift", is_finite_number)),
         )
         if not (self.combination_.scale > 0).all():
@@ -396,9 +418,9 @@ class DeviationEnsemble(FewLabelDetector):
     def _restore_pool(self, header: dict[str, Any], tensors: dict[str, np.ndarray], n: int) -> None:
         self.n_rows_ = field(header, "n_rows", is_count)
         self.pool_checksum_ = field(header, "pool_checksum", lambda value: type(value) is int)
-        self.pool_ = _read_ascending(tensors, "pool", n, self.n_rows_)
-        self.posterior_ = _read_shares(tensors, "posterior", n)
-        self.pool_weight_ = _read_shares(tensors, "pool_weight", n)
+        self.pool_ = read_ascending(tensors, "pool", n, self.n_rows_)
+        self.posterior_ = read_shares(tensors, "posterior", n)
+        self.pool_weight_ = read_shares(tensors, "pool_weight", n)
         if not self.pool_weight_.any():
             raise edited("the ensemble", "no unlabelled row has a weight above zero")
 
@@ -409,31 +431,17 @@ def _kind(rows: Rows) -> type[Learners]:
 
 def _read_importance(tensors: dict[str, np.ndarray], n_columns: int) -> np.ndarray:
     size = size_of(tensors, "important_column")
-    columns = _read_ascending(tensors, "important_column", size, n_columns)
+    columns = read_ascending(tensors, "important_column", size, n_columns)
     try:
         importance = np.zeros(n_columns)
     except (MemoryError, ValueError):
         raise edited(
             "the ensemble", f"memory cannot hold one number for each of {n_columns} columns"
         ) from None
-    importance[columns] = _read_shares(tensors, "importance", size)
+    importance[columns] = read_shares(tensors, "importance", size)
     if importance.sum() > 1 + 1e-6:
         raise edited("the ensemble", "the importance of columns must add up to 1")
     return importance
-
-
-def _read_ascending(tensors: dict[str, np.ndarray], name: str, size: int, end: int) -> np.ndarray:
-    numbers = tensor(tensors, name, (size,), "int64")
-    if size and not (numbers[0] >= 0 and (np.diff(numbers) > 0).all() and numbers[-1] < end):
-        raise edited("the ensemble", f"{name!r} must be ascending numbers below {end}")
-    return numbers
-
-
-def _read_shares(tensors: dict[str, np.ndarray], name: str, size: int) -> np.ndarray:
-    shares = tensor(tensors, name, (size,), "float64")
-    if size and not (shares.min() >= 0 and shares.max() <= 1):
-        raise edited("the ensemble", f"{name!r} must be numbers from 0 to 1")
-    return shares
 
 
 def _is_share(value: Any) -> bool:

@@ -6,6 +6,9 @@ from zlib import crc32
 import numpy as np
 import scipy.sparse as sp
 
+from devnet.core.layout import Layout
+from devnet.core.model_file import edited, tensor
+
 Matrix = Any
 """Rows as learners take them: a float32 array (b, d), or float32 CSR if d is very large."""
 
@@ -19,6 +22,7 @@ class Pool(NamedTuple):
     anomaly_weight: np.ndarray  # (K,)
     labelled: np.ndarray  # (K,) which training rows the anomalies are
     positions: np.ndarray  # (K,) of the anomalies among the unlabelled rows, or -1
+    layout: Layout | None = None  # of the d columns
 
 
 def choose_rows(numbers: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
@@ -42,3 +46,19 @@ def checksum(rows: Matrix) -> int:
     for part in parts:
         found = crc32(np.ascontiguousarray(part).data, found)
     return found
+
+
+def read_ascending(tensors: dict[str, np.ndarray], name: str, size: int, end: int) -> np.ndarray:
+    """Ascending numbers from 0 to below `end`, out of a model file."""
+    numbers = tensor(tensors, name, (size,), "int64")
+    if size and not (numbers[0] >= 0 and (np.diff(numbers) > 0).all() and numbers[-1] < end):
+        raise edited("the ensemble", f"{name!r} must be ascending numbers below {end}")
+    return numbers
+
+
+def read_shares(tensors: dict[str, np.ndarray], name: str, size: int) -> np.ndarray:
+    """Numbers from 0 to 1, out of a model file."""
+    shares = tensor(tensors, name, (size,), "float64")
+    if size and not (shares.min() >= 0 and shares.max() <= 1):
+        raise edited("the ensemble", f"{name!r} must be numbers from 0 to 1")
+    return shares

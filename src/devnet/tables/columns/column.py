@@ -11,8 +11,8 @@ import pyarrow as pa
 from devnet.core.model_file import MAX_COUNT, field, is_count, is_finite_number
 from devnet.tables.columns.arrow_values import SINGULAR, ColumnKind, kind_of
 from devnet.tables.columns.left_out import LeftOut
+from devnet.tables.columns.spread import Places, Spread
 
-MAX_COLUMNS = 1 << 27  # of a matrix
 LARGEST = 1e6  # magnitude of an encoded value
 
 
@@ -119,6 +119,11 @@ class ColumnEncoding(ABC):
         return self.sources[0]
 
     @property
+    def is_wide(self) -> bool:
+        """Whether it has thousands of columns, nearly all of them zero in any one row."""
+        return False
+
+    @property
     def n_entries(self) -> int:
         """Entries that are named and explained one by one; 0 for the column as a whole."""
         return 0
@@ -129,6 +134,14 @@ class ColumnEncoding(ABC):
 
     def entry_phrase(self, value: pa.Array, entry: int) -> str:
         """The value of one entry in words."""
+        return self.phrase(value)
+
+    def places(self, block: np.ndarray) -> Places | None:
+        """Where encoded rows (n, w) stand in the column; None if that cannot be counted."""
+        return None
+
+    def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
+        """The value of one row, at this place, compared with anomalies and other rows."""
         return self.phrase(value)
 
     def is_unlike(self, looks_like: str) -> bool:
@@ -153,6 +166,12 @@ def limited(values: np.ndarray) -> np.ndarray:
 def indicator(column: int, is_missing: np.ndarray) -> Entry:
     """A column that is 1 for missing values."""
     return Entry(column, is_missing.astype(np.float32))
+
+
+def without_missing(at: np.ndarray, block: np.ndarray, missing: float) -> np.ndarray:
+    """Places of encoded rows, nan where the last column, if there is one for it, says missing."""
+    known: np.ndarray = np.where(block[:, -1] > 0, np.nan, at) if missing else at
+    return known
 
 
 def read_shared(header: dict[str, Any]) -> dict[str, Any]:

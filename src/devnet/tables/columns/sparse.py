@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
+from devnet.core.layout import MAX_COLUMNS
+from devnet.core.rows import WIDE
 from devnet.core.wording import missing_text, number_text, shown
 from devnet.tables.columns.arrow_values import plain
 from devnet.tables.columns.column import (
-    MAX_COLUMNS,
     ColumnEncoding,
     ColumnSummary,
     Entry,
@@ -130,6 +131,11 @@ class SparseColumn(ColumnEncoding):
             matrix = sp.csr_array((value, (row, index.astype(np.int32))), shape=shape)
         matrix.eliminate_zeros()
         return matrix
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it has thousands of entries."""
+        return self.size >= WIDE
 
     @property
     def n_entries(self) -> int:
