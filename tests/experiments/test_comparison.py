@@ -160,7 +160,7 @@ def test_a_text_label_and_columns_of_any_kind_are_compared():
     shop = ["casino" if a > 2 else "grocer" for a in table["a"]]
     table = pa.table({**table, "shop": shop, "state": state})
     found = compare_methods(
-        table, "state", methods=QUICK, n_repeats=1, ignore=["a"], categorical=["a", "shop"]
+        table, "state", methods=QUICK, n_repeats=1, ignore=["a"], categorical=["shop"]
     )
     assert (found.anomaly, found.n_labelled) == ("fraud", 40)
     assert found.methods[0].auc_roc.mean > 0.7
@@ -183,3 +183,12 @@ def test_a_weight_counts_like_equal_rows(seed):
         RECALLS, np.repeat(y, weight), np.repeat(scores, weight), np.ones(weight.sum())
     )
     assert precision_at(RECALLS, y, scores, weight) == pytest.approx(repeated)
+
+
+def test_columns_that_tell_the_label_together_are_noted():
+    table = make_table()
+    is_first = np.random.default_rng(3).random(len(table["fraud"])) < 0.5
+    is_labelled = np.array([value == 1 for value in table["fraud"]])
+    leaking = {**table, "sent": is_first, "received": is_first ^ is_labelled}
+    found = compare_methods(leaking, "fraud", methods=QUICK[:1], n_repeats=1)
+    assert any("'sent' and 'received' separate labelled" in str(note) for note in found.notes)

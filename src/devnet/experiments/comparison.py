@@ -39,6 +39,7 @@ from devnet.tables.encoder import TableEncoder, TableSummary
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
 from devnet.tables.table_summary import known_column
+from devnet.tables.training_notes import training_notes
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
 N_REPEATS = 3
@@ -178,7 +179,7 @@ def compare_methods(
         group=group,
         n_equal=rows.n_equal,
         test_share=share,
-        notes=rows.notes,
+        notes=[*training_notes(training), *rows.notes],
         **verdict._asdict(),
     )
 
