@@ -27,6 +27,7 @@ from devnet.experiments.advice import (
     method_to_beat,
 )
 from devnet.tables.encoder import TableEncoder, TableSummary
+from devnet.tables.readings.reading import BY_VALUES, Conventions
 from devnet.tables.reservoir import smallest
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
@@ -90,6 +91,7 @@ def compare_methods(
     anomaly: str | None = None,
     ignore: Collection[str] = (),
     categorical: Collection[str] = (),
+    conventions: Conventions = BY_VALUES,
     random_state: Any = None,
     on_rows: OnRows | None = None,
     on_fit: OnFit | None = None,
@@ -110,6 +112,8 @@ def compare_methods(
         How often to split the rows into three folds.
     anomaly, ignore, categorical, random_state
         As for `TableModel`.
+    conventions : Conventions
+        Its decimal_comma, day_first and missing.
     on_rows, on_fit : callables, optional
         Called as work proceeds.
     """
@@ -119,13 +123,19 @@ def compare_methods(
         )
     makers = {name: find_method(name) for name in methods or METHODS}
     generator = as_generator(random_state)
-    source = open_table(table, types=dict.fromkeys(categorical, pa.string()))
+    source = open_table(
+        table,
+        types=dict.fromkeys(categorical, pa.string()),
+        missing=conventions.missing,
+        decimal_comma=conventions.decimal_comma,
+    )
     training = read_training_rows(
         source,
         label,
         anomaly=anomaly,
         ignore=ignore,
         categorical=categorical,
+        conventions=conventions,
         generator=generator,
         on_rows=on_rows,
     )

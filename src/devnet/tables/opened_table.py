@@ -1,16 +1,19 @@
 """A table opened for a model: checked once, then scored batch by batch, or explained row by row."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from devnet.core.read_ahead import map_ahead
+from devnet.core.sentence import Sentence
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
 from devnet.tables.chosen_rows import row_ids, take_rows
 from devnet.tables.explainer import Explanation
 from devnet.tables.label_column import has_label
+from devnet.tables.readings.table_reader import Tally
 from devnet.tables.sources.opening import open_table
 from devnet.tables.training_rows import OnRows
 
@@ -39,7 +42,8 @@ class OpenedTable:
     ----------
     source : Source
     notes : list of str
-        What is odd about the columns. A table that cannot be scored raises a TableError.
+        What is odd about the columns, and what could not be read in them. A table that cannot be
+        scored raises a TableError.
     id_columns : list of str
         The column that names rows, if the table has it.
     """
@@ -49,9 +53,21 @@ class OpenedTable:
             raise ValueError("this TableModel is not fitted; call fit(table, label) first.")
         self._model = model
         encoder = model.encoder_
-        self.source = open_table(table, types=encoder.csv_types(), inferred=[model.label_])
-        self.notes = encoder.check(self.source.schema, self.source.name, self.source.inferred)
+        self.source = open_table(
+            table,
+            types=encoder.csv_types(),
+            inferred=[model.label_],
+            missing=encoder.reader.missing,
+            decimal_comma=model.decimal_comma,
+        )
+        self._tally = Tally()
+        self._notes = encoder.check(self.source.schema, self.source.name, self.source.inferred)
         self.id_columns = [name for name in self.source.schema.names if name == model.id_column_]
+
+    @property
+    def notes(self) -> list[str | Sentence]:
+        """What is odd about the columns, and about the values that were scored last."""
+        return [*self._notes, *self._model.encoder_.reader.notes_about(self._tally)]
 
     def scored_batches(
         self,
@@ -82,7 +98,8 @@ class OpenedTable:
             return np.flatnonzero(~has_label(batch[label], model.anomaly_))
 
         keep = None if label is None else unknown
-        encode = model.encoder_.encode_checked
+        self._tally = Tally()
+        encode = partial(model.encoder_.encode_checked, tally=self._tally)
         for done, one in _score_batches(batches, model.detector_, encode, keep):
             yield one
             if on_rows is not None:

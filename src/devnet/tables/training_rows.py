@@ -12,9 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from devnet.core.sentence import Setting
+from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.columns.text_values import MAX_TEXT
 from devnet.tables.encoder import TableSummary
 from devnet.tables.label_column import find_anomaly_value, label_text, same_label
+from devnet.tables.readings.reading import BY_VALUES, Conventions
+from devnet.tables.readings.table_reader import TableReader, Tally
 from devnet.tables.reservoir import Reservoir, Sample, smallest
 from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError
@@ -50,6 +53,7 @@ def read_training_rows(
     ignore: Collection[str] = (),
     categorical: Collection[str] = (),
     id_column: str | None = None,
+    conventions: Conventions = BY_VALUES,
     generator: np.random.Generator,
     on_rows: OnRows | None = None,
 ) -> TrainingRows:
@@ -66,18 +70,24 @@ def read_training_rows(
         Columns that are not read; columns that are categories whatever their type.
     id_column : str, optional
         A column that names rows; it is read, but not learned from.
+    conventions : Conventions
+        How the table writes numbers, dates and missing values, as far as the caller says so.
     generator : numpy Generator
         Draws which rows are kept.
     on_rows : callable, optional
         Gets the number of rows read so far.
     """
     unused = {*ignore, *([id_column] if id_column else [])}
-    summary = TableSummary(source.schema, label=label, ignore=unused, categorical=categorical)
+    kept = {label, *unused}
+    reader = _learned_reader(source, conventions, {*kept, *categorical})
+    schema, tally = reader.schema(source.schema), Tally()
+    summary = TableSummary(schema, label=label, ignore=unused, categorical=categorical)
     needed = {*summary.needed(), *([id_column] if id_column else [])}
     columns = [name for name in source.schema.names if name in needed]
     size = min(KEPT_ROWS, max(KEPT_VALUES // len(columns), MIN_KEPT_ROWS))
     strata = _Strata(label, anomaly, size, generator)
     for batch in source.batches(columns):
+        batch = reader.read(batch, tally, kept)
         summary.add(batch)
         strata.add(_with_short_texts(batch, (label, id_column)))
         if on_rows is not None:
@@ -87,6 +97,7 @@ def read_training_rows(
             f"{source.name} has no rows, only the columns {', '.join(source.schema.names[:5])}; "
             "give a table with rows to learn from."
         )
+    summary.reader = reader.counted(tally)
     value = find_anomaly_value(label, strata.counts, strata.n_missing, anomaly)
     _refuse_too_few(strata.n_rows - strata.counts[value], source.name)
     unlabelled = [reservoir.sample() for key, reservoir in strata.kept.items() if key != value]
@@ -99,6 +110,22 @@ def read_training_rows(
         label,
         value,
     )
+
+
+def _learned_reader(
+    source: Source, conventions: Conventions, as_written: Collection[str]
+) -> TableReader:
+    """How numbers and dates are written in a table; some columns stay as they are."""
+    if conventions.decimal_comma is None:
+        conventions = conventions._replace(decimal_comma=source.decimal_comma)
+    columns = [
+        one.name
+        for one in source.schema
+        if one.name not in as_written and kind_of(one.type).name in ("text", "number")
+    ]
+    may_be_codes = source.as_written() is None  # otherwise they would be numbers already
+    sample = source.first_rows(columns)
+    return TableReader.learn(sample, conventions, may_be_codes=may_be_codes)
 
 
 def _refuse_too_few(n_unlabelled: int, table: str) -> None:
