@@ -14,7 +14,7 @@ from devnet.core.sentence import Sentence, Setting
 from devnet.core.wording import shown
 from devnet.tables.columns.arrow_values import DAY
 from devnet.tables.columns.column import is_text
-from devnet.tables.readings.reading import READ_SHARE, Reading
+from devnet.tables.readings.reading import DISTINCT_SHARE, Reading
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 PIVOT = 70  # two digits from here on are years of the last century
@@ -107,25 +107,25 @@ def learn_dates(texts: Sequence[str], day_first: bool | None) -> DateReading | N
     day_first : bool, optional
         Whether 04/05/2017 is in May, if that is known.
     """
-    for order, pattern in _COMPILED.items():
-        n_read = sum(pattern.match(text) is not None for text in texts)
-        if not texts or n_read < READ_SHARE * len(texts):
-            continue
-        if order == "day first":
-            return _day_or_month_first(texts, day_first)
-        return DateReading(order) if order != "compact" or _has_time(texts) else None
-    return None
-
-
-def _has_time(texts: Sequence[str]) -> bool:
-    """Whether digits are more than eight, which might be a number."""
-    return sum(not text.isdigit() for text in texts) >= READ_SHARE * len(texts)
+    read = {
+        order: [text for text in texts if pattern.match(text)]
+        for order, pattern in _COMPILED.items()
+    }
+    order = max(read, key=lambda order: len(read[order]))
+    dates = read[order]
+    if not dates or len(dates) < DISTINCT_SHARE * len(texts):
+        return None
+    if order == "day first":
+        return _day_or_month_first(dates, day_first)
+    if order == "compact" and any(text.isdigit() for text in dates):  # which may be numbers
+        return None
+    return DateReading(order)
 
 
 def _day_or_month_first(texts: Sequence[str], day_first: bool | None) -> DateReading | None:
     if any(_VERSION.match(text) and not _has_long_year(text) for text in texts):
         return None
-    pairs = [tuple(map(int, re.findall(r"\d+", text)[:2])) for text in texts if text[:1].isdigit()]
+    pairs = [tuple(map(int, re.findall(r"\d+", text)[:2])) for text in texts]
     days, months = sum(a > 12 for a, _ in pairs), sum(b > 12 for _, b in pairs)
     if day_first is None and days != months:
         day_first = days > months
@@ -133,15 +133,11 @@ def _day_or_month_first(texts: Sequence[str], day_first: bool | None) -> DateRea
         return DateReading("day first" if day_first else "month first")
     slashes = sum("/" in text for text in texts)
     order = "month first" if 2 * slashes > len(texts) else "day first"
-    return DateReading(order, was_open="" if days else next(map(_telling, texts)))
+    return DateReading(order, was_open="" if days else texts[0])
 
 
 def _has_long_year(text: str) -> bool:
     return re.match(r"\d+\D\d+\D\d{4}", text) is not None
-
-
-def _telling(text: str) -> str:
-    return text[:60]
 
 
 def _instants(parts: pa.StructArray) -> pa.Array:

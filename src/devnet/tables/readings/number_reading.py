@@ -25,7 +25,7 @@ from devnet.tables.readings.number_shape import (
     is_code,
     shape_of,
 )
-from devnet.tables.readings.reading import READ_SHARE, Reading
+from devnet.tables.readings.reading import DISTINCT_SHARE, READ_SHARE, Reading
 
 FEW_CODES = 20  # distinct whole numbers; fewer, as texts of a typed table, may be codes
 _EDGES = f"()+{MINUS}{SPACES}\t\n\r"
@@ -166,7 +166,7 @@ def learn_numbers(
         Whether a few whole numbers are rather codes, as the table could have had numbers.
     """
     shapes = [shape for shape in map(shape_of, texts) if shape is not None]
-    if not shapes or len(shapes) < READ_SHARE * len(texts):
+    if not shapes or len(shapes) < DISTINCT_SHARE * len(texts):
         return None
     shapes = _with_letters_as_units(shapes)
     unit = _common_unit(shapes)

@@ -10,6 +10,7 @@ from devnet.core.sentence import Sentence
 from devnet.tables.columns.arrow_values import kind_of
 
 READ_SHARE = 0.95  # share of the known values of a sample that must be readable
+DISTINCT_SHARE = 0.5  # the same of distinct ones, among which rare mistakes may be many
 
 
 class Conventions(NamedTuple):
