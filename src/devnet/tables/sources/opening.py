@@ -15,6 +15,7 @@ import pyarrow as pa
 from devnet.tables.sources.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowSource
 from devnet.tables.sources.byte_stream import COMPRESSED_SUFFIXES, first_bytes
 from devnet.tables.sources.csv import CsvSource, CsvTyping
+from devnet.tables.sources.flattened import FlattenedSource, is_nested
 from devnet.tables.sources.joined import JoinedSource
 from devnet.tables.sources.memory import memory_source
 from devnet.tables.sources.parquet import ParquetSource
@@ -68,14 +69,19 @@ def open_table(
     >>> source.n_rows, source.schema.names
     (2, ['amount', 'card'])
     """
+    typing = CsvTyping(types or {}, inferred, tuple(missing), decimal_comma)
+    source = _opened(table, typing)
+    return FlattenedSource(source) if is_nested(source.schema) else source
+
+
+def _opened(table: Any, typing: CsvTyping) -> Source:
     if not isinstance(table, str | os.PathLike):
-        return memory_source(table, partial(_may_be_date, types or {}, inferred))
+        return memory_source(table, partial(_may_be_date, typing.types, typing.inferred))
     name = os.fspath(table)
     if not isinstance(name, str) or not name or "\0" in name:
         raise TableError(f"{name!r} is not a path; give the name of a file, for example table.csv.")
     paths = paths_of(name)
     first_name = name if len(paths) == 1 else str(paths[0])
-    typing = CsvTyping(types or {}, inferred, tuple(missing), decimal_comma)
     first = _open_file(paths[0], first_name, typing)
     if len(paths) == 1:
         return first
