@@ -17,10 +17,10 @@ from devnet.tables.columns.text_values import MAX_TEXT
 from devnet.tables.encoder import TableSummary
 from devnet.tables.label_column import find_anomaly_value, label_text, same_label
 from devnet.tables.readings.reading import BY_VALUES, Conventions
-from devnet.tables.readings.table_reader import TableReader, Tally
+from devnet.tables.readings.table_reader import OtherReading, TableReader, Tally
 from devnet.tables.reservoir import Reservoir, Sample, smallest
 from devnet.tables.sources.source import Source
-from devnet.tables.table_error import TableError
+from devnet.tables.table_error import TableError, UnfitValueError
 
 KEPT_ROWS = 1 << 18  # more than the 256,000 that the paper's training draws
 KEPT_VALUES = 1 << 26  # values in them, if a table has very many columns
@@ -57,7 +57,7 @@ def read_training_rows(
     generator: np.random.Generator,
     on_rows: OnRows | None = None,
 ) -> TrainingRows:
-    """Read a table once.
+    """Read a table once, or again from its beginning if a value shows how others were meant.
 
     Parameters
     ----------
@@ -78,10 +78,39 @@ def read_training_rows(
         Gets the number of rows read so far.
     """
     unused = {*ignore, *([id_column] if id_column else [])}
-    kept = {label, *unused}
-    reader = _learned_reader(source, conventions, {*kept, *categorical})
-    schema, tally = reader.schema(source.schema), Tally()
-    summary = TableSummary(schema, label=label, ignore=unused, categorical=categorical)
+    as_written = {label, *unused, *categorical}
+    reader = _learned_reader(source, conventions, as_written)
+    state = generator.bit_generator.state
+    while True:
+        schema = reader.schema(source.schema)
+        summary = TableSummary(
+            schema, label=label, ignore=unused, categorical=categorical, reader=reader
+        )
+        try:
+            return _read(source, summary, anomaly, id_column, generator, on_rows)
+        except OtherReading as found:
+            reader = reader.replaced(found.name, found.reading)
+        except UnfitValueError as error:
+            source = source.with_text(error.column)
+            reading = _learned_reader(source, conventions, as_written).readings.get(error.column)
+            if reading is None or error.column in reader.readings:
+                raise
+            reader = reader.replaced(error.column, reading)
+        generator.bit_generator.state = state
+
+
+def _read(
+    source: Source,
+    summary: TableSummary,
+    anomaly: str | None,
+    id_column: str | None,
+    generator: np.random.Generator,
+    on_rows: OnRows | None,
+) -> TrainingRows:
+    """Read a table from its first row to its last."""
+    label, reader = str(summary.label), summary.reader
+    kept = {label, id_column}
+    tally = Tally(doubts=not source.is_once)
     needed = {*summary.needed(), *([id_column] if id_column else [])}
     columns = [name for name in source.schema.names if name in needed]
     size = min(KEPT_ROWS, max(KEPT_VALUES // len(columns), MIN_KEPT_ROWS))

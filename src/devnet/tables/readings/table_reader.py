@@ -40,15 +40,29 @@ class Unread(NamedTuple):
         )
 
 
-class Tally:
-    """Counts what could not be read, by column, from several threads."""
+class OtherReading(Exception):  # noqa: N818 - it is no error
+    """A value decides what the sample had left open."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, reading: Reading) -> None:
+        self.name, self.reading = name, reading
+
+
+class Tally:
+    """Counts what could not be read, by column, from several threads.
+
+    With `doubts`, a value that an open reading should have read the other way raises OtherReading.
+    """
+
+    def __init__(self, *, doubts: bool = False) -> None:
         self.unread: dict[str, Unread] = {}
+        self._doubts = doubts
         self._lock = Lock()
 
-    def add(self, name: str, texts: pa.Array) -> None:
+    def add(self, name: str, texts: pa.Array, reading: Reading) -> None:
         """Count these values."""
+        other = reading.other() if self._doubts and reading.is_open else None
+        if other is not None and other.read(texts).null_count < len(texts):
+            raise OtherReading(name, other)
         with self._lock:
             known = self.unread.get(name)
             n_values = len(texts) + (known.n_values if known else 0)
@@ -156,7 +170,7 @@ class TableReader:
         if tally is not None and found.null_count > values.null_count:
             failed = unreadable(plain(values), found)
             if len(failed):
-                tally.add(name, failed)
+                tally.add(name, failed, reading)
         return found
 
     def notes(self) -> list[str | Sentence]:

@@ -27,7 +27,7 @@ from devnet.tables.sources.csv_types import (
 from devnet.tables.sources.plain_columns import check_names
 from devnet.tables.sources.source import Batches, Source, reading
 from devnet.tables.sources.text_dates import FORMATS
-from devnet.tables.table_error import TableError
+from devnet.tables.table_error import TableError, UnfitValueError
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
 DATES = [csv.ISO8601, *FORMATS]
@@ -103,6 +103,13 @@ class CsvSource(Source):
         written.schema = pa.schema([(name, pa.string()) for name in self.schema.names])
         written._missing = [""]
         return written
+
+    def with_text(self, column: str) -> "CsvSource":
+        """The same rows, a column as text."""
+        changed = copy(self)
+        index = self.schema.get_field_index(column)
+        changed.schema = self.schema.set(index, pa.field(column, pa.string()))
+        return changed
 
     def _type(
         self,
@@ -248,7 +255,8 @@ class CsvSource(Source):
                 f"{self.name} holds {where}, where the model learned {learned}. Correct the "
                 "value, or leave it empty if it is not known."
             )
-        return TableError(
+        return UnfitValueError(
+            column,
             f"{self.name} holds {where}, which is read as {kind}. Correct the value, read the "
             "column as text with ",
             Setting("categorical", [column]),

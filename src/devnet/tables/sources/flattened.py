@@ -18,7 +18,7 @@ class FlattenedSource(Source):
     def __init__(self, source: Source) -> None:
         self._source = source
         self.name, self.n_rows = source.name, source.n_rows
-        self.paths, self.inferred = source.paths, source.inferred
+        self.paths, self.inferred, self.is_once = source.paths, source.inferred, source.is_once
         flat = [(one.name, leaf) for one in source.schema for leaf in _leaves(one)]
         self.schema = pa.schema([leaf for _, leaf in flat])
         check_names(self.schema.names, self.name)

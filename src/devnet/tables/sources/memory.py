@@ -32,7 +32,7 @@ class StreamSource(Source):
     """A stream of Arrow batches that can be read once."""
 
     def __init__(self, stream: Any) -> None:
-        self.name, self.n_rows = NAME, None
+        self.name, self.n_rows, self.is_once = NAME, None, True
         with reading(NAME):
             self._reader = pa.RecordBatchReader.from_stream(stream)
             self.schema = plain_schema(self._reader.schema, NAME)

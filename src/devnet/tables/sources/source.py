@@ -34,6 +34,8 @@ class Source(ABC):
         The files that it is read from; none for a table in memory.
     decimal_comma : bool or None
         Whether a text file has decimal commas; None if it is not known.
+    is_once : bool
+        Whether rows can be read only once.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Source(ABC):
     inferred: pa.Schema | None = None
     paths: tuple[Path, ...] = ()
     decimal_comma: bool | None = None
+    is_once: bool = False
 
     @final
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -63,6 +66,10 @@ class Source(ABC):
 
     def with_codes(self, columns: Collection[str]) -> "Source":
         """The same table; texts of these columns may come as codes of a dictionary."""
+        return self
+
+    def with_text(self, column: str) -> "Source":
+        """The same table; a column of a text file is text, whatever its first values are."""
         return self
 
     def as_written(self) -> "Source | None":
