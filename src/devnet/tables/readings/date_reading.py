@@ -37,6 +37,7 @@ ORDERS = {  # of the parts of a date
     "name and day": rf"{_WEEKDAY}{_NAME}{_GAP}{_DAY}{_TH}{_GAP}{_YEAR}",
     "name and year": rf"{_NAME}{_GAP}{_YEAR}",
 }
+ISO = "year first"
 _PATTERNS = {order: rf"(?i)^\s*{date}{_TIME}\s*$" for order, date in ORDERS.items()}
 _COMPILED = {order: re.compile(pattern) for order, pattern in _PATTERNS.items()}
 _VERSION = re.compile(r"\d{1,2}([.-])(\d\1\d\d|\d\d?\1\d)|\d([.-])\d\d?\3\d\d")  # 1.2.13
@@ -45,7 +46,7 @@ _VERSION = re.compile(r"\d{1,2}([.-])(\d\1\d\d|\d\d?\1\d)|\d([.-])\d\d?\3\d\d") 
 @final
 @dataclass(frozen=True)
 class DateReading(Reading):
-    """Texts as times without a zone, to the microsecond."""
+    """Texts as times without a zone, to the microsecond; 2017-04-23 is read in any case."""
 
     form: ClassVar[str] = "date"
     reads: ClassVar[str] = "text"
@@ -67,8 +68,12 @@ class DateReading(Reading):
     def read(self, values: pa.Array) -> pa.Array:
         """Times; null where a text is not one."""
         codes = values.cast(pa.large_string()).dictionary_encode()
-        found = pc.extract_regex(codes.dictionary, _PATTERNS[self.order])
-        return _instants(found).take(codes.indices)
+        found = _instants(pc.extract_regex(codes.dictionary, _PATTERNS[self.order]))
+        if found.null_count and self.order != ISO:
+            found = pc.coalesce(
+                found, _instants(pc.extract_regex(codes.dictionary, _PATTERNS[ISO]))
+            )
+        return found.take(codes.indices)
 
     def in_words(self) -> str:
         """How the column is read."""
