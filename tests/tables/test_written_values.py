@@ -93,6 +93,28 @@ def test_a_model_of_formatted_values_takes_plain_ones(form, tmp_path, model):
     assert model.score(plain).equals(model.score(WRITTEN))
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
+def test_a_model_of_plain_values_takes_formatted_ones_and_says_so(form, tmp_path):
+    found = TableModel("PU trees", random_state=0).fit(PLAIN, "fraud")
+    written = saved(WRITTEN, form, tmp_path)
+    assert found.score(written).equals(found.score(PLAIN))
+    notes = find_alerts(found, written).notes
+    assert {f"{name}: {words}" for name, words in READ.items()} <= set(notes)
+    score_table(found, written, tmp_path / "s.csv")
+    assert pd.read_csv(tmp_path / "s.csv").income.tolist() == WRITTEN.income.tolist()
+
+
+def test_unknown_in_a_file_to_score_is_missing(tmp_path):
+    found = TableModel("PU trees", random_state=0).fit(PLAIN, "fraud")
+    new = PLAIN.assign(rate=["unknown", "much", *PLAIN.rate[2:].astype(str)])
+    empty = PLAIN.assign(rate=[np.nan, np.nan, *PLAIN.rate[2:]])
+    assert found.score(saved(new, "csv", tmp_path)).equals(found.score(empty))
+    assert find_alerts(found, new).notes == [
+        "rate: text read as numbers",
+        "rate: 1 value, such as 'much', cannot be read (text read as numbers) and is missing",
+    ]
+
+
 def test_readings_are_kept_in_the_file(model, tmp_path):
     model.save(tmp_path / "m.devnet")
     again = load(tmp_path / "m.devnet")

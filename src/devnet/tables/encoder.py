@@ -140,13 +140,10 @@ class TableEncoder:
         self.check(batch.schema, "the table")
         return self.encode_checked(batch)
 
-    def encode_checked(
-        self, batch: pa.RecordBatch | pa.Table, tally: Tally | None = None
-    ) -> np.ndarray | sp.csr_array:
-        """Encode rows of a table that `check` has accepted; what cannot be read is counted."""
-        tally = Tally() if tally is None else tally
+    def encode_checked(self, batch: pa.RecordBatch | pa.Table) -> np.ndarray | sp.csr_array:
+        """Encode rows of a table that `check` has accepted."""
         batches = [
-            self.reader.read(part.select(self.read_columns()), tally)
+            self.reader.read(part.select(self.read_columns()), Tally())
             for part in (batch.to_batches() if isinstance(batch, pa.Table) else [batch])
         ]
         if self.is_sparse:

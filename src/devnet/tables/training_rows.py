@@ -89,13 +89,13 @@ def read_training_rows(
         try:
             return _read(source, summary, anomaly, id_column, generator, on_rows)
         except OtherReading as found:
-            reader = reader.replaced(found.name, found.reading)
+            reader = reader.with_more({found.name: found.reading})
         except UnfitValueError as error:
             source = source.with_text(error.column)
             reading = _learned_reader(source, conventions, as_written).readings.get(error.column)
             if reading is None or error.column in reader.readings:
                 raise
-            reader = reader.replaced(error.column, reading)
+            reader = reader.with_more({error.column: reading})
         generator.bit_generator.state = state
 
 

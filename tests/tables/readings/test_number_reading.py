@@ -71,6 +71,8 @@ def test_few_whole_numbers_as_text_of_a_typed_table_are_codes():
     assert numbers("1", "2", "3", may_be_codes=True) is None
     assert numbers("1", "2", "3", may_be_codes=False) == [1, 2, 3]
     assert numbers("1", "2.5", may_be_codes=True) == [1, 2.5]
+    assert numbers(*(str(n) for n in range(10_000, 10_100)), may_be_codes=True) is None
+    assert numbers(*(str(n) for n in range(100)), may_be_codes=True) == list(range(100))
 
 
 def test_1_234_alone_is_thousands_and_says_so():

@@ -28,6 +28,7 @@ from devnet.tables.readings.number_shape import (
 from devnet.tables.readings.reading import DISTINCT_SHARE, READ_SHARE, Reading
 
 FEW_CODES = 20  # distinct whole numbers; fewer, as texts of a typed table, may be codes
+CODE_LENGTH = 4  # digits from which codes of one length are told from numbers
 _EDGES = f"()+{MINUS}{SPACES}\t\n\r"
 _NEEDED = set("0123456789.,")
 
@@ -176,10 +177,18 @@ def learn_numbers(
     if not unit and not is_scaled:
         if any(is_code(text) for text in texts):
             return None
-        if may_be_codes and len(texts) <= FEW_CODES and all(text.isdigit() for text in texts):
+        if may_be_codes and _are_codes(texts):
             return None
     decimal, was_open = _decimal(shapes, texts, decimal_comma)
     return NumberReading(decimal, unit, is_scaled, was_open)
+
+
+def _are_codes(texts: Sequence[str]) -> bool:
+    """Whether whole numbers are few, or all of the same length as zip codes are."""
+    if not all(text.isdigit() for text in texts):
+        return False
+    lengths = {len(text) for text in texts}
+    return len(texts) <= FEW_CODES or (len(lengths) == 1 and min(lengths) >= CODE_LENGTH)
 
 
 def _with_letters_as_units(shapes: list[Shape]) -> list[Shape]:

@@ -127,9 +127,9 @@ class TableReader:
             {name: one for name, one in self.unread.items() if name in names},
         )
 
-    def replaced(self, name: str, reading: Reading) -> "TableReader":
-        """The same, but with another reading of a column."""
-        return TableReader({**self.readings, name: reading}, self.missing)
+    def with_more(self, readings: Mapping[str, Reading]) -> "TableReader":
+        """The same, with these readings as well, or instead of those of the same columns."""
+        return TableReader({**self.readings, **readings}, self.missing)
 
     def counted(self, tally: Tally) -> "TableReader":
         """The same, knowing what could not be read."""

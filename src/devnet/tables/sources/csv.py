@@ -11,6 +11,8 @@ from pyarrow import csv
 
 from devnet.core.read_ahead import read_ahead
 from devnet.core.sentence import Setting
+from devnet.tables.columns.arrow_values import kind_of
+from devnet.tables.readings.learned_kinds import needs_reading, readings_as_learned
 from devnet.tables.sources.byte_stream import open_bytes
 from devnet.tables.sources.csv_head import delimiter_of, line_of, not_utf8
 from devnet.tables.sources.csv_types import (
@@ -120,13 +122,21 @@ class CsvSource(Source):
     ) -> pa.DataType:
         """Type to read a column as, given what the first block looks like."""
         if field.name in types:
-            return in_its_zone(types[field.name], field.type)
+            wanted = in_its_zone(types[field.name], field.type)
+            return pa.string() if self._is_readable(field.name, first, wanted) else wanted
         if inferred is not None and field.name not in inferred:
             return pa.string()
         column = None if first is None else first.column(field.name)
         if column is not None and self._are_names(field.name, column):
             return pa.string()
         return roomy(field.type, column)
+
+    def _is_readable(self, name: str, first: pa.RecordBatch | None, wanted: pa.DataType) -> bool:
+        """Whether a column has texts that a reading makes the values that a model learned."""
+        learned = {name: kind_of(wanted).name}
+        if first is None or not self._is_learned or not needs_reading(first.schema, learned):
+            return False
+        return name in readings_as_learned(first.select([name]), learned)
 
     def _are_names(self, name: str, column: pa.Array) -> bool:
         """Whether numbers of the first block are names: with leading zeros, or very long."""
