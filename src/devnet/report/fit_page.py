@@ -197,7 +197,7 @@ def _column_rows(facts: FitFacts) -> list[ColumnRow]:
         ColumnRow(
             short(column.name),
             short(column.kind),
-            short(f"{column.detail}; {column.reading}" if column.reading else column.detail),
+            short(column.detail),
             if_known(column.missing, share_text) if column.missing else "",
             if_known(importance.get(column.name, 0.0), share_text),
             100 * max(0.0, importance.get(column.name, 0.0)) / largest,
