@@ -54,6 +54,7 @@ def read_training_rows(
     categorical: Collection[str] = (),
     id_column: str | None = None,
     conventions: Conventions = BY_VALUES,
+    also_read: Collection[str] = (),
     generator: np.random.Generator,
     on_rows: OnRows | None = None,
 ) -> TrainingRows:
@@ -72,22 +73,25 @@ def read_training_rows(
         A column that names rows; it is read, but not learned from.
     conventions : Conventions
         How the table writes numbers, dates and missing values, as far as the caller says so.
+    also_read : collection of str
+        Columns that are kept uncut in any case, whether they are learned from or not.
     generator : numpy Generator
         Draws which rows are kept.
     on_rows : callable, optional
         Gets the number of rows read so far.
     """
     unused = {*ignore, *([id_column] if id_column else [])}
-    as_written = {label, *unused, *categorical}
+    as_written = {label, *(unused - {*also_read}), *categorical}
     reader = _learned_reader(source, conventions, as_written)
     state = generator.bit_generator.state
+    uncut = {label, *([id_column] if id_column else []), *also_read}
     while True:
         schema = reader.schema(source.schema)
         summary = TableSummary(
             schema, label=label, ignore=unused, categorical=categorical, reader=reader
         )
         try:
-            return _read(source, summary, anomaly, id_column, generator, on_rows)
+            return _read(source, summary, anomaly, id_column, uncut, generator, on_rows)
         except OtherReading as found:
             reader = reader.with_more({found.name: found.reading})
         except UnfitValueError as error:
@@ -104,6 +108,7 @@ def _read(
     summary: TableSummary,
     anomaly: str | None,
     id_column: str | None,
+    uncut: Collection[str],
     generator: np.random.Generator,
     on_rows: OnRows | None,
 ) -> TrainingRows:
@@ -111,14 +116,14 @@ def _read(
     label, reader = str(summary.label), summary.reader
     kept = {label, id_column}
     tally = Tally(doubts=not source.is_once)
-    needed = {*summary.needed(), *([id_column] if id_column else [])}
+    needed = {*summary.needed(), *uncut}
     columns = [name for name in source.schema.names if name in needed]
     size = min(KEPT_ROWS, max(KEPT_VALUES // len(columns), MIN_KEPT_ROWS))
     strata = _Strata(label, anomaly, size, generator)
     for batch in source.batches(columns):
         batch = reader.read(batch, tally, kept)
         summary.add(batch)
-        strata.add(_with_short_texts(batch, (label, id_column)))
+        strata.add(_with_short_texts(batch, uncut))
         if on_rows is not None:
             on_rows(strata.n_rows)
     if strata.n_rows == 0:
@@ -165,7 +170,7 @@ def _refuse_too_few(n_unlabelled: int, table: str) -> None:
         )
 
 
-def _with_short_texts(batch: pa.RecordBatch, uncut: Collection[str | None]) -> pa.RecordBatch:
+def _with_short_texts(batch: pa.RecordBatch, uncut: Collection[str]) -> pa.RecordBatch:
     """Texts cut to the length by which they are known, except in columns that stay uncut."""
     columns = [
         column if field.name in uncut else _short(column)

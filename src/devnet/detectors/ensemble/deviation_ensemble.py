@@ -50,11 +50,11 @@ class DeviationEnsemble(FewLabelDetector):
     """Rank the rows of a table by deviation networks and deviation trees together.
 
     The paper learns scores end to end from balanced batches of few labelled anomalies and many
-    unlabelled rows. Here two kinds of learners that err differently do so: networks on rank-normal
-    columns, trained with the deviation loss, and decision trees whose leaves are worth the margin
-    times their share of anomalies. Each member learns from its own bag, so some members have not
-    seen a given training row. Their out-of-bag scores provide the reference that turns all scores
-    into one deviation, the p-values, the share of hidden anomalies and the expected quality.
+    unlabelled rows. Here networks on rank-normal columns, trained with the deviation loss, and
+    trees, whose leaves are worth the margin times their share of anomalies, do so; PU trees of
+    small unbalanced bags, with the best and with random cuts, vote too. Each member learns from its
+    own bag. Scores by members that did not see a row weigh the votes, turn them into one deviation,
+    and give the p-values, the share of hidden anomalies and the expected quality.
 
     A typical unlabelled row scores 0, and 1 is the spread of these rows. The scale is not Gaussian:
     read significance from `p_value`. Columns need no scaling.
@@ -67,7 +67,7 @@ class DeviationEnsemble(FewLabelDetector):
     n_networks : int, default=10
         Deviation networks of 20 hidden units.
     n_trees : int, default=64
-        Deviation trees.
+        Balanced trees, and as many PU trees with random cuts; half as many more with the best cuts.
     margin : float, default=5.0
         Deviation that labelled anomalies should reach in every member; the paper's a.
     confidence : float, default=0.95
@@ -246,6 +246,7 @@ class DeviationEnsemble(FewLabelDetector):
             weight[labelled],
             labelled,
             find_positions(labelled, self.pool_),
+            self.layout,
         )
         self._check_pool(pool, resume=resume)
         settings = self._settings()
@@ -255,7 +256,8 @@ class DeviationEnsemble(FewLabelDetector):
         pool = pool._replace(weight=pool.weight * (1 - self.posterior_))
         earlier = self.learners_ if resume else None
         self.learners_, votes = kind.learn(pool, settings, generator, earlier)
-        self.combination_ = combine(votes, pool.weight)
+        trust = self.learners_.trust(len(labelled))
+        self.combination_ = combine(votes, pool.weight, trust)
         of_halves = [self.combination_(scores) for scores in zip(*votes, strict=True)]
         self.out_of_bag_ = OutOfBag(*of_halves)
         self.column_importance_ = self._importance(pool.anomalies[:EXPLAINED_ROWS])
@@ -403,7 +405,7 @@ class DeviationEnsemble(FewLabelDetector):
         if "bag_labelled" in tensors and len(tensors["bag_labelled"]) != k:
             raise edited("the ensemble", f"the bags do not hold {k} labelled anomalies")
         self.combination_ = Combination(
-            tensor(tensors, "combination_scale", (kind.n_scorers,), "float64"),
+            tensor(tensors, "combination_scale", (self.learners_.n_scorers,), "float64"),
             float(field(header, "combination_shift", is_finite_number)),
         )
         if not (self.combination_.scale > 0).all():
