@@ -61,3 +61,13 @@ def test_the_command_after_a_comparison_keeps_the_options(devnet, tmp_path):
     done = CliRunner().invoke(main, [*words, "--month-first", "--missing", "9999"])
     assert done.exit_code == 0, done.output
     assert "--month-first --missing 9999" in done.stdout
+
+
+def test_compare_learns_from_the_past_by_slash_dates(devnet, tmp_path):
+    lines = [
+        f"{i * 37 % 601},{i // 12 % 28 + 1}/{i % 12 + 1}/2017,{i % 7 == 0:d}" for i in range(600)
+    ]
+    (tmp_path / "s.csv").write_text("\n".join(["amount,sold_on,fraud", *lines]))
+    words = ["compare", "s.csv", "--label", "fraud", "--time", "sold_on", "--method", "PU trees"]
+    done = CliRunner().invoke(main, [*words, "--ignore", "sold_on", "--repeats", "1"])
+    assert done.exit_code == 0, done.output
