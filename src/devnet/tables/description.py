@@ -50,7 +50,7 @@ def describe_model(model: TableModel) -> dict[str, Any]:
 
 def fit_notes(model: TableModel) -> list[str | Sentence]:
     """What a user should know before trusting a fit."""
-    notes = policy_notes(model)
+    notes = [*model.encoder_.reader.notes(), *policy_notes(model)]
     importance = column_importance(model)
     name = max(importance, key=importance.__getitem__)
     if len(importance) > 1 and importance[name] > ALONE:

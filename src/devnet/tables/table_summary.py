@@ -8,6 +8,7 @@ from devnet.core.names import known
 from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.columns.column import ColumnSummary
 from devnet.tables.columns.kinds import start_summary
+from devnet.tables.readings.table_reader import TableReader
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 
@@ -25,6 +26,8 @@ class TableSummary:
         Columns to leave out.
     categorical : collection of str, default=()
         Columns whose values are names rather than quantities, even if they are numbers.
+    reader : TableReader, optional
+        How the values were read, if they are not as the table has them.
 
     Examples
     --------
@@ -44,6 +47,7 @@ class TableSummary:
         label: str | None = None,
         ignore: Collection[str] = (),
         categorical: Collection[str] = (),
+        reader: TableReader | None = None,
     ) -> None:
         refuse_duplicates(schema.names, "the table")
         label_names = [] if label is None else [label]
@@ -57,6 +61,7 @@ class TableSummary:
         self.schema = schema
         self.label = label
         self.ignore = frozenset(ignore)
+        self.reader = TableReader() if reader is None else reader
         self.n_rows = 0
         self.columns: dict[str, ColumnSummary | None] = {  # None if it is not learned from
             field.name: None
