@@ -80,6 +80,7 @@ def compare(
     from devnet.core.whole_file import check_target
     from devnet.experiments.comparison import compare_methods
     from devnet.tables.overwriting import refuse_overwriting
+    from devnet.tables.readings.reading import Conventions
 
     refuse_overwriting(table, report)
     if report is not None:
@@ -96,6 +97,7 @@ def compare(
             anomaly=training.anomaly,
             ignore=[*training.ignore, *names],
             categorical=training.categorical,
+            conventions=Conventions(training.decimal_comma, training.day_first, training.missing),
             random_state=training.seed,
             on_rows=on_rows,
             on_fit=on_fit,

@@ -81,6 +81,9 @@ def fit(
         categorical=training.categorical,
         anomaly=training.anomaly,
         id_column=training.id_column,
+        decimal_comma=training.decimal_comma,
+        day_first=training.day_first,
+        missing=training.missing,
         policy=chosen_policy(**policy) or DEFAULT_POLICY,
         random_state=training.seed,
     )

@@ -25,6 +25,7 @@ def model_text(facts: dict[str, Any]) -> str:
         ),
         _line("Columns", f"{len(used)} used" + (", left out:" if left_out else "")),
         *(_line("", f"{name}: {worded(why)}") for name, why in left_out.items()),
+        *_readings(used),
         _line("Matters most", _important(used)),
     ]
     if share:
@@ -58,9 +59,16 @@ def columns_text(facts: dict[str, Any]) -> str:
     for column in columns:
         missing = f", {column['missing']:.1%} missing" if column["missing"] else ""
         name, kind = column["name"][:30], column["kind"]
-        detail = f"{column['detail']}{missing}"
+        reading = f"; {column['reading']}" if column["reading"] else ""
+        detail = f"{column['detail']}{missing}{reading}"
         lines.append(f"{name:<{width}}  {column['importance']:>5.1%}  {kind:<10} {detail}")
     return "\n".join(lines)
+
+
+def _readings(columns: list[dict[str, Any]]) -> list[str]:
+    """How values were read, where not as they are."""
+    read = [f"{column['name']}: {column['reading']}" for column in columns if column["reading"]]
+    return [_line("" if i else "Read", text) for i, text in enumerate(read)]
 
 
 def _important(columns: list[dict[str, Any]]) -> str:

@@ -11,6 +11,7 @@ OPTIONS = {  # parameter of the Python API -> option
     "ignore": "--ignore",
     "categorical": "--categorical",
     "id_column": "--id",
+    "missing": "--missing",
     "seed": "--seed",
     "random_state": "--seed",
     "method": "--method",
@@ -25,6 +26,10 @@ OPTIONS = {  # parameter of the Python API -> option
     "folder": "--folder",
     "results": "--results",
 }
+FLAGS = {  # options for true and false
+    "decimal_comma": ("--decimal-comma", "--decimal-point"),
+    "day_first": ("--day-first", "--month-first"),
+}
 
 
 def spell(setting: Setting) -> str:
@@ -33,6 +38,8 @@ def spell(setting: Setting) -> str:
     >>> spell(Setting("ignore", ["amount", "card limit"])), spell(Setting("id_column"))
     ("--ignore amount --ignore 'card limit'", '--id')
     """
+    if setting.name in FLAGS and setting.value is not None:
+        return FLAGS[setting.name][not setting.value]
     option = OPTIONS.get(setting.name)
     if option is None:
         return str(setting)

@@ -97,6 +97,24 @@ _TRAINING_OPTIONS = (
         help="The column that names rows.  [default: the first whose values all differ]",
     ),
     click.option(
+        "--decimal-comma/--decimal-point",
+        "decimal_comma",
+        default=None,
+        help="How '1,234' is meant.  [default: the values decide, else it is 1234]",
+    ),
+    click.option(
+        "--day-first/--month-first",
+        "day_first",
+        default=None,
+        help="How '04/05/2017' is meant.  [default: the values decide, else April]",
+    ),
+    click.option(
+        "--missing",
+        multiple=True,
+        metavar="TEXT",
+        help="A value that means a missing one, such as 9999; repeatable.",
+    ),
+    click.option(
         "--seed",
         type=int,
         callback=_not_negative,
@@ -115,12 +133,17 @@ class TrainingOptions(NamedTuple):
     categorical: tuple[str, ...]
     anomaly: str | None
     id_column: str | None
+    decimal_comma: bool | None
+    day_first: bool | None
+    missing: tuple[str, ...]
     seed: int
 
     def typed(self) -> str:
         """The options as they are typed, for the next command; defaults are left out."""
         given = {
-            name: value for name, value in self._asdict().items() if value not in (None, (), 0)
+            name: value
+            for name, value in self._asdict().items()
+            if value not in (None, ()) and (name, value) != ("seed", 0)
         }
         return " ".join(spell(Setting(name, value)) for name, value in given.items())
 

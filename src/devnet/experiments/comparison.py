@@ -36,6 +36,7 @@ from devnet.experiments.splits import (
     ranked_share,
 )
 from devnet.tables.encoder import TableEncoder, TableSummary
+from devnet.tables.readings.reading import BY_VALUES, Conventions
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
 from devnet.tables.table_summary import known_column
@@ -97,6 +98,7 @@ def compare_methods(
     anomaly: str | None = None,
     ignore: Collection[str] = (),
     categorical: Collection[str] = (),
+    conventions: Conventions = BY_VALUES,
     random_state: Any = None,
     on_rows: OnRows | None = None,
     on_fit: OnFit | None = None,
@@ -124,6 +126,8 @@ def compare_methods(
         A column of entities, such as customers: one is never on both sides of a split.
     anomaly, ignore, categorical, random_state
         As for `TableModel`.
+    conventions : Conventions
+        Its decimal_comma, day_first and missing.
     on_rows, on_fit : callables, optional
         Called as work proceeds.
     """
@@ -133,7 +137,12 @@ def compare_methods(
         )
     makers = {name: find_method(name) for name in methods or METHODS}
     generator = as_generator(random_state)
-    source = open_table(table, types=dict.fromkeys(categorical, pa.string()))
+    source = open_table(
+        table,
+        types=dict.fromkeys(categorical, pa.string()),
+        missing=conventions.missing,
+        decimal_comma=conventions.decimal_comma,
+    )
     split_by = [known_column(name, source.schema) for name in (time, group) if name is not None]
     training = read_training_rows(
         source,
@@ -141,6 +150,7 @@ def compare_methods(
         anomaly=anomaly,
         ignore=ignore,
         categorical=categorical,
+        conventions=conventions,
         also_read=split_by,
         generator=generator,
         on_rows=on_rows,

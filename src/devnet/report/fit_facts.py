@@ -13,6 +13,7 @@ from devnet.report.fit_page import Alert, FitFacts
 from devnet.significance.policies import FalseAlarmRate
 from devnet.tables.alerts import find_alerts
 from devnet.tables.description import column_importance, describe_model, fit_notes
+from devnet.tables.encoder import ColumnFact
 from devnet.tables.expectations import HIDDEN
 from devnet.tables.explainer import Explanation
 from devnet.tables.opened_table import OpenedTable
@@ -54,7 +55,7 @@ def fit_facts(
         nominal=nominal if model.detector_.nominal_p_value(np.zeros(1)) is not None else None,
         threshold=np.nextafter(score, -np.inf) if n_equal else score,  # rows above it are alerts
         policy=model.policy.in_words(),
-        columns=model.encoder_.describe(),
+        columns=[_with_reading(column) for column in model.encoder_.describe()],
         importance=column_importance(model),
         left_out={name: in_words(why) for name, why in facts["left_out"].items()},
         alerts=[_alert(one) for one in found.shown],
@@ -68,6 +69,12 @@ def _alert(one: Explanation) -> Alert:
     like_it = [other.id for other in one.like_it]
     facts = (one.id, one.score, one.p_value, one.reasons, one.nearest)
     return Alert(*facts, one.values, like_it)
+
+
+def _with_reading(column: ColumnFact) -> ColumnFact:
+    """The column, whose detail also says how it was read."""
+    parts = filter(None, (column.detail, column.reading))
+    return column._replace(detail="; ".join(parts))
 
 
 def _nominal(model: TableModel, scores: np.ndarray) -> np.ndarray:

@@ -53,7 +53,8 @@ def describe_model(model: TableModel) -> dict[str, Any]:
 def fit_notes(model: TableModel) -> list[str | Sentence]:
     """What a user should know before trusting a fit."""
     spellings = spelling_notes(model.label_, model.spellings_)
-    notes = [*spellings, *policy_notes(model), *_leak_notes(model)]
+    read = model.encoder_.reader.notes()
+    notes = [*spellings, *read, *policy_notes(model), *_leak_notes(model)]
     if model.n_labelled_ < FEW:
         few = count_text(model.n_labelled_, "labelled anomaly is", "labelled anomalies are")
         notes.append(

@@ -1,7 +1,7 @@
 """TableEncoder: raw Arrow columns as a float32 matrix, learned once."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any, Self
 
@@ -20,6 +20,7 @@ from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
 from devnet.tables.columns.spread import Place
 from devnet.tables.own_scores import scored_before
+from devnet.tables.readings.table_reader import TableReader, Tally
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 from devnet.tables.table_matrix import fill_dense, is_smaller_sparse, to_sparse
@@ -45,6 +46,8 @@ class TableEncoder:
         Whether `encode` returns CSR matrices, as they were smaller for training rows.
     names : sequence of str
         What contributions refer to: the columns, and each entry of sparse vectors.
+    reader : TableReader
+        How texts that are numbers or dates are read.
 
     Examples
     --------
@@ -65,11 +68,13 @@ class TableEncoder:
         *,
         label: str | None,
         is_sparse: bool,
+        reader: TableReader | None = None,
     ) -> None:
         self.columns = tuple(columns)
         self.left_out = dict(left_out)
         self.label = label
         self.is_sparse = is_sparse
+        self.reader = (reader or TableReader()).only([column.name for column in columns])
         self.names = ColumnNames(self.columns)
         self._starts = [0, *accumulate(column.width for column in self.columns)]
         self.n_columns = self._starts[-1]
@@ -104,10 +109,11 @@ class TableEncoder:
                 ".",
             )
         _refuse_too_wide(columns)
-        encoder = cls(columns, left_out, label=summary.label, is_sparse=True)
+        learned = partial(cls, columns, left_out, label=summary.label, reader=summary.reader)
+        encoder = learned(is_sparse=True)
         starts = range(0, max(sample.num_rows, 1), max(sample.num_rows // N_SLICES, SLICE_ROWS))
         looked_at = encoder.encode(pa.concat_tables([sample.slice(s, SLICE_ROWS) for s in starts]))
-        return cls(columns, left_out, label=summary.label, is_sparse=is_smaller_sparse(looked_at))
+        return learned(is_sparse=is_smaller_sparse(looked_at))
 
     @property
     def layout(self) -> Layout:
@@ -142,7 +148,10 @@ class TableEncoder:
 
     def encode_checked(self, batch: pa.RecordBatch | pa.Table) -> np.ndarray | sp.csr_array:
         """Encode rows of a table that `check` has accepted."""
-        batches = batch.to_batches() if isinstance(batch, pa.Table) else [batch]
+        batches = [
+            self.reader.read(part.select(self.read_columns()), Tally())
+            for part in (batch.to_batches() if isinstance(batch, pa.Table) else [batch])
+        ]
         if self.is_sparse:
             parts = [self._sparse(part) for part in batches]
             if not parts:
@@ -171,6 +180,7 @@ class TableEncoder:
         `inferred` is what the values of a text file look like, whatever they are read as.
         """
         refuse_duplicates(schema.names, name)
+        schema = self.reader.schema(schema)
         notes = [note for one in self.columns for note in check_column(one, schema, name, inferred)]
         names = {column.name for column in self.columns} | {*self.left_out, self.label}
         return [*unknown_columns(schema, names), *notes]
@@ -182,6 +192,7 @@ class TableEncoder:
     def csv_types(self) -> dict[str, pa.DataType]:
         """Arrow types that a CSV reader should use for these columns."""
         types = {column.name: column.csv_type for column in self.columns}
+        types |= {name: one.csv_type for name, one in self.reader.readings.items()}
         return {name: found for name, found in types.items() if found is not None}
 
     def phrase(self, batch_row: dict[str, Any], name: str, place: Place | None = None) -> str:
@@ -193,7 +204,7 @@ class TableEncoder:
         if found is None:
             raise TableError(f"the model has no column {name!r} to say anything about.")
         column, entry = found
-        value = one_value(batch_row.get(column.name))
+        value = self.reader.column(column.name, one_value(batch_row.get(column.name)))
         if kind_of(value.type).name not in column.accepts:
             value = pa.nulls(1)
         if entry is not None:
@@ -206,6 +217,7 @@ class TableEncoder:
             "label": self.label,
             "is_sparse": self.is_sparse,
             "columns": [column.to_header() for column in self.columns],
+            "reading": self.reader.to_header(),
             "left_out": {name: one.text for name, one in self.left_out.items()},
             "left_out_reasons": {name: str(one.reason) for name, one in self.left_out.items()},
         }
@@ -225,11 +237,15 @@ class TableEncoder:
             raise edited("the encoder", "a column's name occurs twice")
         if sum(column.width for column in columns) > MAX_COLUMNS:
             raise edited("the encoder", "it has too many columns")
-        return cls(columns, left_out, label=label, is_sparse=is_sparse)
+        reader = TableReader.from_header(header.get("reading"))
+        return cls(columns, left_out, label=label, is_sparse=is_sparse, reader=reader)
 
     def describe(self) -> list[ColumnFact]:
         """Each column that is used, in a few words."""
-        return [column.fact() for column in self.columns]
+        read = {name: one.in_words() for name, one in self.reader.readings.items()}
+        return [
+            column.fact()._replace(reading=read.get(column.name, "")) for column in self.columns
+        ]
 
 
 def _learned(name: str, summary: TableSummary, sample: pa.Table) -> ColumnEncoding | LeftOut:

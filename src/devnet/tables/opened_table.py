@@ -1,19 +1,24 @@
 """A table opened for a model: checked once, then scored batch by batch, or explained row by row."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from devnet.core.read_ahead import map_ahead
+from devnet.core.sentence import Sentence
+from devnet.core.wording import shown
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
 from devnet.tables.chosen_rows import python_rows, row_ids, take_rows
 from devnet.tables.columns.arrow_values import SINGULAR, kind_of
 from devnet.tables.explainer import Explanation
 from devnet.tables.label_column import has_label
 from devnet.tables.own_scores import ALERT, NOMINAL, P_VALUE, SCORE
+from devnet.tables.readings.learned_kinds import needs_reading, readings_as_learned
+from devnet.tables.readings.reading import Conventions, Reading
+from devnet.tables.readings.table_reader import Tally
 from devnet.tables.sources.opening import open_table
 from devnet.tables.sources.plain_columns import plain_batch
 from devnet.tables.sources.source import Source
@@ -44,7 +49,8 @@ class OpenedTable:
     ----------
     source : Source
     notes : list of str
-        What is odd about the columns. A table that cannot be scored raises a TableError.
+        What is odd about the columns, and what could not be read in them. A table that cannot be
+        scored raises a TableError.
     id_columns : list of str
         The column that names rows, if the table has it.
     """
@@ -59,9 +65,40 @@ class OpenedTable:
             raise ValueError("this TableModel is not fitted; call fit(table, label) first.")
         self._model = model
         encoder = model.encoder_
-        self.source = open_table(table, types=encoder.csv_types(), inferred=[model.label_])
-        self.notes = encoder.check(self.source.schema, self.source.name, self.source.inferred)
+        self.source = open_table(
+            table,
+            types=encoder.csv_types(),
+            inferred=[model.label_],
+            missing=encoder.reader.missing,
+            decimal_comma=model.decimal_comma,
+        )
+        more = self._as_learned()
+        self._reader, self._tally = encoder.reader.with_more(more), Tally()
+        schema = self._reader.schema(self.source.schema)
+        self._notes = [
+            *encoder.check(schema, self.source.name, self.source.inferred),
+            *(f"{shown(name)}: {one.in_words()}" for name, one in more.items()),
+        ]
         self.id_columns = [name for name in self.source.schema.names if name == model.id_column_]
+
+    def _as_learned(self) -> dict[str, Reading]:
+        """How texts are read where the model learned plain numbers or dates."""
+        encoder = self._model.encoder_
+        learned = {
+            one.name: one.learned_from
+            for one in encoder.columns
+            if "text" not in one.accepts and one.name not in encoder.reader.readings
+        }
+        columns = needs_reading(self.source.schema, learned)
+        if not columns:
+            return {}
+        conventions = Conventions(self._model.decimal_comma, self._model.day_first)
+        return readings_as_learned(self.source.first_rows(columns), learned, conventions)
+
+    @property
+    def notes(self) -> list[str | Sentence]:
+        """What is odd about the columns, and about the values that were scored last."""
+        return [*self._notes, *self._reader.notes_about(self._tally)]
 
     def scored_batches(
         self,
@@ -92,11 +129,18 @@ class OpenedTable:
             return np.flatnonzero(~has_label(batch[label], model.anomaly_))
 
         keep = None if label is None else unknown
-        encode = model.encoder_.encode_checked
+        self._tally = Tally()
+        encode = partial(self._encoded, tally=self._tally)
         for done, one in _score_batches(batches, model.detector_, encode, keep):
             yield one
             if on_rows is not None:
                 on_rows(done)
+
+    def _encoded(self, batch: pa.RecordBatch, tally: Tally) -> Any:
+        encoder = self._model.encoder_
+        return encoder.encode_checked(
+            self._reader.read(batch.select(encoder.read_columns()), tally)
+        )
 
     def threshold(
         self,
@@ -128,6 +172,8 @@ class OpenedTable:
         """
         model = self._model
         ids, written = (row_ids(one, model.id_column_, number) for one in (rows, values))
+        parts = [self._reader.read(part, Tally(), self.id_columns) for part in rows.to_batches()]
+        rows = pa.Table.from_batches(parts, parts[0].schema) if parts else rows
         explained = model.explainer_.explain(rows, number, ids, model.calibration_.ranks())
         return [
             one._replace(id=name, values=own)

@@ -1,7 +1,15 @@
 """The error about a table that cannot be used."""
 
-from devnet.core.sentence import UserError
+from devnet.core.sentence import Setting, UserError
 
 
 class TableError(UserError):
     """A table that cannot be used; the message says why and what to do."""
+
+
+class UnfitValueError(TableError):
+    """A value of a text file that is not of the type of those before it, in this column."""
+
+    def __init__(self, column: str, *parts: str | Setting) -> None:
+        self.column = column
+        super().__init__(*parts)

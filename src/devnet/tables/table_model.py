@@ -43,6 +43,7 @@ from devnet.tables.label_column import label_text
 from devnet.tables.leaks import Leak, find_leak, leak_from_header
 from devnet.tables.opened_table import OpenedTable, alert_threshold, scored_columns
 from devnet.tables.own_scores import ALERT, SCORE
+from devnet.tables.readings.reading import Conventions
 from devnet.tables.sources.opening import open_table
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
@@ -77,6 +78,15 @@ class TableModel(ClassifierMixin, BaseEstimator):
     id_column : str, optional
         The column that names rows in alerts; it is not learned from. By default the first one
         whose values are all distinct.
+    decimal_comma : bool, optional
+        Whether texts such as "1,234" have a decimal comma. By default, the values of the table
+        decide, or else commas separate thousands.
+    day_first : bool, optional
+        Whether 04/05/2017 is in May. By default, the values of the table decide, or else the
+        month comes first between slashes, and the day between dashes or points.
+    missing : str or collection of str
+        Values that mean a missing one, in all columns, such as "9999" or "unknown". The usual
+        marks, such as "n/a", are known among numbers and dates.
     policy : AlertPolicy, default=FalseAlarmRate(0.01)
         Which rows are alerts. It may be changed at any time, without fitting again.
     random_state : int, numpy RandomState or Generator, optional
@@ -136,6 +146,9 @@ class TableModel(ClassifierMixin, BaseEstimator):
         categorical: str | Collection[str] = (),
         anomaly: str | float | None = None,
         id_column: str | None = None,
+        decimal_comma: bool | None = None,
+        day_first: bool | None = None,
+        missing: str | Collection[str] = (),
         policy: AlertPolicy = DEFAULT_POLICY,
         random_state: Any = None,
     ) -> None:
@@ -145,6 +158,9 @@ class TableModel(ClassifierMixin, BaseEstimator):
         self.categorical = categorical
         self.anomaly = anomaly
         self.id_column = id_column
+        self.decimal_comma = decimal_comma
+        self.day_first = day_first
+        self.missing = missing
         self.policy = policy
         self.random_state = random_state
 
@@ -171,7 +187,14 @@ class TableModel(ClassifierMixin, BaseEstimator):
         method = METHODS[known(self.method, METHODS, "method")]
         detector = method(random_state=draw_seed(generator), **(self.parameters or {}))
         labels, categorical = given_labels(table, label), _names(self.categorical)
-        source = labels.beside(open_table(table, types=dict.fromkeys(categorical, pa.string())))
+        missing = tuple(_names(self.missing))
+        opened = open_table(
+            table,
+            types=dict.fromkeys(categorical, pa.string()),
+            missing=missing,
+            decimal_comma=self.decimal_comma,
+        )
+        source = labels.beside(opened)
         rows = read_training_rows(
             source,
             labels.name,
@@ -179,6 +202,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
             ignore=_names(self.ignore),
             id_column=self.id_column,
             categorical=categorical,
+            conventions=Conventions(self.decimal_comma, self.day_first, missing),
             generator=generator,
             on_rows=on_rows,
         )
@@ -320,6 +344,9 @@ def _options(model: TableModel) -> dict[str, Any]:
         "categorical": _names(model.categorical),
         "anomaly": _as_label(model.anomaly),
         "id_column": model.id_column,
+        "decimal_comma": model.decimal_comma,
+        "day_first": model.day_first,
+        "missing": _names(model.missing),
         "random_state": seed if isinstance(seed, int) else None,
     }
 
@@ -332,6 +359,10 @@ def _take_options(model: TableModel, options: dict[str, Any]) -> None:
         setattr(model, name, tuple(field(options, name, is_texts)))
     for name in ("anomaly", "id_column"):
         setattr(model, name, field(options, name, _is_text_or_none))
+    options = {"decimal_comma": None, "day_first": None, "missing": [], **options}
+    for name in ("decimal_comma", "day_first"):
+        setattr(model, name, field(options, name, lambda value: value in (None, True, False)))
+    model.missing = tuple(field(options, "missing", is_texts))
     model.random_state = field(options, "random_state", RANDOM_STATE.accepts)
 
 

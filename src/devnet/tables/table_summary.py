@@ -10,6 +10,7 @@ from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.columns.column import ColumnSummary
 from devnet.tables.columns.kinds import start_summary
 from devnet.tables.own_scores import own_scores
+from devnet.tables.readings.table_reader import TableReader
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 
@@ -27,6 +28,8 @@ class TableSummary:
         Columns to leave out.
     categorical : collection of str, default=()
         Columns whose values are names rather than quantities, even if they are numbers.
+    reader : TableReader, optional
+        How the values were read, if they are not as the table has them.
 
     Examples
     --------
@@ -46,6 +49,7 @@ class TableSummary:
         label: str | None = None,
         ignore: Collection[str] = (),
         categorical: Collection[str] = (),
+        reader: TableReader | None = None,
     ) -> None:
         refuse_duplicates(schema.names, "the table")
         label_names = [] if label is None else [label]
@@ -61,6 +65,7 @@ class TableSummary:
         self.label = label
         self.ignore = frozenset(ignore)
         self.scored = own_scores(schema, [*ignore, *categorical, *label_names])
+        self.reader = TableReader() if reader is None else reader
         self.n_rows = 0
         self.columns: dict[str, ColumnSummary | None] = {  # None if it is not learned from
             field.name: None

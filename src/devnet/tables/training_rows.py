@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from devnet.core.sentence import Setting
+from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.columns.text_values import MAX_TEXT
 from devnet.tables.encoder import TableSummary
 from devnet.tables.label_column import (
@@ -21,9 +22,11 @@ from devnet.tables.label_column import (
     same_label,
     written_label,
 )
+from devnet.tables.readings.reading import BY_VALUES, Conventions
+from devnet.tables.readings.table_reader import OtherReading, TableReader, Tally
 from devnet.tables.reservoir import Reservoir, Sample, smallest
 from devnet.tables.sources.source import Source
-from devnet.tables.table_error import TableError
+from devnet.tables.table_error import TableError, UnfitValueError
 
 KEPT_ROWS = 1 << 18  # more than the 256,000 that the paper's training draws
 KEPT_VALUES = 1 << 26  # values in them, if a table has very many columns
@@ -57,11 +60,12 @@ def read_training_rows(
     ignore: Collection[str] = (),
     categorical: Collection[str] = (),
     id_column: str | None = None,
+    conventions: Conventions = BY_VALUES,
     also_read: Collection[str] = (),
     generator: np.random.Generator,
     on_rows: OnRows | None = None,
 ) -> TrainingRows:
-    """Read a table once.
+    """Read a table once, or again from its beginning if a value shows how others were meant.
 
     Parameters
     ----------
@@ -74,6 +78,8 @@ def read_training_rows(
         Columns that are not read; columns that are categories whatever their type.
     id_column : str, optional
         A column that names rows; it is read, but not learned from.
+    conventions : Conventions
+        How the table writes numbers, dates and missing values, as far as the caller says so.
     also_read : collection of str
         Columns that are kept uncut in any case, whether they are learned from or not.
     generator : numpy Generator
@@ -82,13 +88,47 @@ def read_training_rows(
         Gets the number of rows read so far.
     """
     unused = {*ignore, *([id_column] if id_column else [])}
-    summary = TableSummary(source.schema, label=label, ignore=unused, categorical=categorical)
+    as_written = {label, *(unused - {*also_read}), *categorical}
+    reader = _learned_reader(source, conventions, as_written)
+    state = generator.bit_generator.state
     uncut = {label, *([id_column] if id_column else []), *also_read}
+    while True:
+        schema = reader.schema(source.schema)
+        summary = TableSummary(
+            schema, label=label, ignore=unused, categorical=categorical, reader=reader
+        )
+        try:
+            return _read(source, summary, anomaly, id_column, uncut, generator, on_rows)
+        except OtherReading as found:
+            reader = reader.with_more({found.name: found.reading})
+        except UnfitValueError as error:
+            source = source.with_text(error.column)
+            reading = _learned_reader(source, conventions, as_written).readings.get(error.column)
+            if reading is None or error.column in reader.readings:
+                raise
+            reader = reader.with_more({error.column: reading})
+        generator.bit_generator.state = state
+
+
+def _read(
+    source: Source,
+    summary: TableSummary,
+    anomaly: str | None,
+    id_column: str | None,
+    uncut: Collection[str],
+    generator: np.random.Generator,
+    on_rows: OnRows | None,
+) -> TrainingRows:
+    """Read a table from its first row to its last."""
+    label, reader = str(summary.label), summary.reader
+    kept = {label, id_column}
+    tally = Tally(doubts=not source.is_once)
     needed = {*summary.needed(), *uncut}
     columns = [name for name in source.schema.names if name in needed]
     size = min(KEPT_ROWS, max(KEPT_VALUES // len(columns), MIN_KEPT_ROWS))
     strata = _Strata(label, anomaly, size, generator)
     for batch in source.batches(columns):
+        batch = reader.read(batch, tally, kept)
         summary.add(batch)
         strata.add(_with_short_texts(batch, uncut))
         if on_rows is not None:
@@ -98,6 +138,7 @@ def read_training_rows(
             f"{source.name} has no rows, only the columns {', '.join(source.schema.names[:5])}; "
             "give a table with rows to learn from."
         )
+    summary.reader = reader.counted(tally)
     counts = strata.spellings.counts()
     value = find_anomaly_value(label, counts, strata.n_missing, anomaly)
     _refuse_too_few(strata.n_rows - counts[value], source.name)
@@ -113,6 +154,22 @@ def read_training_rows(
         value,
         strata.spellings.of(value),
     )
+
+
+def _learned_reader(
+    source: Source, conventions: Conventions, as_written: Collection[str]
+) -> TableReader:
+    """How numbers and dates are written in a table; some columns stay as they are."""
+    if conventions.decimal_comma is None:
+        conventions = conventions._replace(decimal_comma=source.decimal_comma)
+    columns = [
+        one.name
+        for one in source.schema
+        if one.name not in as_written and kind_of(one.type).name in ("text", "number")
+    ]
+    may_be_codes = source.as_written() is None  # otherwise they would be numbers already
+    sample = source.first_rows(columns)
+    return TableReader.learn(sample, conventions, may_be_codes=may_be_codes)
 
 
 def _refuse_too_few(n_unlabelled: int, table: str) -> None:

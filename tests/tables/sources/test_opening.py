@@ -130,8 +130,8 @@ def test_the_files_of_a_folder_are_one_table(pattern, folder):
 def test_a_column_missing_in_the_first_file_has_the_type_of_the_others(folder):
     pq.write_table(pa.table({"a": pa.nulls(1), "b": pa.nulls(1)}), "1.parquet")
     pq.write_table(pa.table({"a": ["x"], "b": pa.nulls(1)}), "2.parquet")
-    pq.write_table(pa.table({"a": ["y"], "b": [["z"]]}), "3.parquet")
-    assert read("*.parquet").to_pydict() == {"a": [None, "x", "y"], "b": [None, None, ["z"]]}
+    pq.write_table(pa.table({"a": ["y"], "b": [[7]]}), "3.parquet")
+    assert read("*.parquet").to_pydict() == {"a": [None, "x", "y"], "b": [None, None, [7]]}
 
 
 def test_csv_files_of_a_pattern_have_the_types_of_the_first(folder):
@@ -182,7 +182,7 @@ def test_types_that_few_know_are_plain_types():
     frame = pl.DataFrame({"s": ["x"], "l": [["y"]], "c": pl.Series(["u"], dtype=pl.Categorical)})
     types = [str(kind) for kind in open_table(frame).schema.types]
     assert not any("view" in kind for kind in types)
-    assert read(frame).to_pylist() == [{"s": "x", "l": ["y"], "c": "u"}]
+    assert read(frame).to_pylist() == [{"s": "x", "l": "y", "c": "u"}]
 
 
 def test_a_stream_can_be_read_once():

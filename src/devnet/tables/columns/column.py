@@ -31,6 +31,7 @@ class ColumnFact(NamedTuple):
     kind: str
     detail: str
     missing: float  # share of the training rows
+    reading: str = ""  # how its values were read, if not as they are: "text read as US dollars"
 
 
 @dataclass

@@ -9,6 +9,7 @@ from devnet.tables.columns.left_out import LeftOut, Why
 
 MIN_IDENTIFIERS = 50  # values needed before they are called identifiers
 DISTINCT = 0.95  # share of distinct texts from which a text says nothing about other rows
+LONG = 10**14  # whole numbers from here on have 15 digits, which quantities rarely have
 MIN_OTHERS = 50  # fewer may be the codes of a category
 IDENTIFIER = re.compile(
     r"(?i:(.*[\W_])?(id|uuid|guid|key|no|number|nr|index))"
@@ -26,7 +27,7 @@ def unique(name: str, *, nearly: bool = False) -> LeftOut:
 
 
 def names_rows(name: str, values: pa.Array, found: np.ndarray) -> bool:
-    """Whether numbers are whole, all distinct, and named or sorted as identifiers are.
+    """Whether numbers are whole, all distinct, and long, named or sorted as identifiers are.
 
     `found` are the values as float64, NaN where one is missing.
     """
@@ -39,6 +40,8 @@ def names_rows(name: str, values: pa.Array, found: np.ndarray) -> bool:
     ordered = np.sort(found)
     if (ordered[1:] == ordered[:-1]).any():
         return False
+    if np.abs(ordered).min() >= LONG:
+        return True
     rises = found[1:] > found[:-1]
     is_sorted = bool(rises.all() or not rises.any())
     return is_sorted or IDENTIFIER.fullmatch(name) is not None

@@ -4,19 +4,22 @@ import re
 from collections.abc import Collection, Mapping
 from copy import copy
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import pyarrow as pa
 from pyarrow import csv
 
 from devnet.core.read_ahead import read_ahead
 from devnet.core.sentence import Setting
+from devnet.tables.columns.arrow_values import kind_of
+from devnet.tables.readings.learned_kinds import needs_reading, readings_as_learned
 from devnet.tables.sources.byte_stream import open_bytes
 from devnet.tables.sources.csv_head import delimiter_of, line_of, not_utf8
 from devnet.tables.sources.csv_types import (
     DIGITS,
     MOSTLY,
     has_decimal_commas,
+    has_leading_zeros,
     in_its_zone,
     in_words,
     may_be_rounded,
@@ -26,7 +29,7 @@ from devnet.tables.sources.csv_types import (
 from devnet.tables.sources.plain_columns import check_names
 from devnet.tables.sources.source import Batches, Source, reading
 from devnet.tables.sources.text_dates import FORMATS
-from devnet.tables.table_error import TableError
+from devnet.tables.table_error import TableError, UnfitValueError
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
 DATES = [csv.ISO8601, *FORMATS]
@@ -40,48 +43,54 @@ _RAGGED = re.compile(
 _TOO_LONG = ("straddling object", "Empty CSV file or block")
 
 
+class CsvTyping(NamedTuple):
+    """What is known about the columns of a text table before it is read."""
+
+    types: Mapping[str, pa.DataType]
+    inferred: Collection[str] | None = None
+    missing: tuple[str, ...] = ()
+    decimal_comma: bool | None = None
+
+
 @final
 class CsvSource(Source):
     """A text table with a header.
 
     Types are inferred from the first block. Integers are read as float64, as a decimal may come
     later. Integers of 15 digits and more are identifiers and stay int64, or text if they are too
-    long, so that none is rounded. Text that is mostly numbers is read as float64: a value that is
-    not a number is a mistake. Times may have fractions of a second later. A column that is all
+    long, so that none is rounded. Numbers with leading zeros are names, too, and stay text. Text
+    that is mostly numbers is read as float64: a value that is not a number is a mistake. If nearly
+    all are numbers, or marks of missing ones, it stays text, for a reading to make them numbers.
+    Times may have fractions of a second later. A column that is all
     missing is read as text. If semicolons separate the columns, numbers may have decimal commas.
 
     Parameters
     ----------
     path : Path
     name : str
-    types : mapping of column names to Arrow types
-        Columns that are not inferred. Dates have a zone only if the file has one, whatever the
-        type here.
-    inferred : collection of str, optional
-        The columns to infer; all others without a type are read as text. By default, all are
-        inferred.
+    typing : CsvTyping
+        Its `types` are those of columns that are not inferred; dates have a zone only if the file
+        has one, whatever the type. Of the others, only `inferred` are inferred if that is given;
+        the rest is text.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        name: str,
-        types: Mapping[str, pa.DataType],
-        inferred: Collection[str] | None = None,
-    ) -> None:
+    def __init__(self, path: Path, name: str, typing: CsvTyping) -> None:
+        types, inferred, missing, decimal_comma = typing
         self.name, self.n_rows, self.paths = name, None, (path,)
-        self._path, self._decimal_point = path, "."
+        self._path, self._decimal_point = path, "," if decimal_comma else "."
         self._is_learned = inferred is not None  # by a model, which gives the types
-        self._missing = MISSING
+        self._missing = [*MISSING, *missing]
         with reading(name):
             with open_bytes(path) as stream:
                 head = stream.read(BLOCK_SIZES[0])
                 self._all_bytes = None if stream.read(1) else head
             self._delimiter = delimiter_of(head, name)
             found, first = self._inferred()
-            if self._delimiter == ";" and has_decimal_commas(first):
+            may_be_comma = self._delimiter == ";" and decimal_comma is None
+            if may_be_comma and has_decimal_commas(first):
                 self._decimal_point = ","
                 found, first = self._inferred()
+            self.decimal_comma = True if self._decimal_point == "," else None
             self.inferred = self.schema = found
             self.schema = pa.schema(
                 (field.name, self._type(field, first, types, inferred)) for field in found
@@ -97,6 +106,13 @@ class CsvSource(Source):
         written._missing = [""]
         return written
 
+    def with_text(self, column: str) -> "CsvSource":
+        """The same rows, a column as text."""
+        changed = copy(self)
+        index = self.schema.get_field_index(column)
+        changed.schema = self.schema.set(index, pa.field(column, pa.string()))
+        return changed
+
     def _type(
         self,
         field: pa.Field,
@@ -106,18 +122,29 @@ class CsvSource(Source):
     ) -> pa.DataType:
         """Type to read a column as, given what the first block looks like."""
         if field.name in types:
-            return in_its_zone(types[field.name], field.type)
+            wanted = in_its_zone(types[field.name], field.type)
+            return pa.string() if self._is_readable(field.name, first, wanted) else wanted
         if inferred is not None and field.name not in inferred:
             return pa.string()
         column = None if first is None else first.column(field.name)
-        if column is not None and may_be_rounded(column) and self._are_digits(field.name):
+        if column is not None and self._are_names(field.name, column):
             return pa.string()
         return roomy(field.type, column)
 
-    def _are_digits(self, name: str) -> bool:
-        """Whether numbers of the first block have no fraction and no exponent."""
+    def _is_readable(self, name: str, first: pa.RecordBatch | None, wanted: pa.DataType) -> bool:
+        """Whether a column has texts that a reading makes the values that a model learned."""
+        learned = {name: kind_of(wanted).name}
+        if first is None or not self._is_learned or not needs_reading(first.schema, learned):
+            return False
+        return name in readings_as_learned(first.select([name]), learned)
+
+    def _are_names(self, name: str, column: pa.Array) -> bool:
+        """Whether numbers of the first block are names: with leading zeros, or very long."""
+        is_long = may_be_rounded(column)
+        if not is_long and not pa.types.is_integer(column.type):
+            return False
         texts = next(self.as_written()._pieces([name])).column(name)
-        return share_of(texts, DIGITS) >= MOSTLY
+        return has_leading_zeros(texts) or (is_long and share_of(texts, DIGITS) >= MOSTLY)
 
     def _inferred(self) -> tuple[pa.Schema, pa.RecordBatch | None]:
         """The inferred schema of the first block, and its rows."""
@@ -148,7 +175,7 @@ class CsvSource(Source):
                 include_columns=list(types) or None,
                 null_values=self._missing,
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=self._missing is MISSING,
+                quoted_strings_can_be_null=len(self._missing) > 1,
                 timestamp_parsers=DATES,
                 decimal_point=self._decimal_point,
             ),
@@ -238,7 +265,8 @@ class CsvSource(Source):
                 f"{self.name} holds {where}, where the model learned {learned}. Correct the "
                 "value, or leave it empty if it is not known."
             )
-        return TableError(
+        return UnfitValueError(
+            column,
             f"{self.name} holds {where}, which is read as {kind}. Correct the value, read the "
             "column as text with ",
             Setting("categorical", [column]),

@@ -3,8 +3,12 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from devnet.tables.readings.markers import is_marker
+from devnet.tables.readings.reading import READ_SHARE
+
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 DIGITS = r"^\s*[-+]?\d+\s*$"
+LEADING_ZERO = r"^\s*0+[1-9]\d*\s*$"
 DECIMAL_COMMA = r"^-?\d+,\d+$"
 MOSTLY = 0.8  # share of numbers among texts from which the others are mistakes
 LONG = 10**14  # whole numbers from here on have 15 digits, which quantities rarely have
@@ -28,12 +32,23 @@ def roomy(kind: pa.DataType, first: pa.Array | None) -> pa.DataType:
         return pa.string()
     if pa.types.is_string(kind):
         is_number = first is not None and share_of(first, NUMBER) >= MOSTLY
-        return pa.float64() if is_number else kind  # a value that is not one is then an error
+        if not is_number or share_of(_without_markers(first), NUMBER) >= READ_SHARE:
+            return kind
+        return pa.float64()  # a value that is not a number is then an error
     if pa.types.is_timestamp(kind) and kind.unit == "s":
         return pa.timestamp("us", kind.tz)
     if pa.types.is_integer(kind):
         return kind if first is not None and _largest(first) >= LONG else pa.float64()
     return kind
+
+
+def _without_markers(texts: pa.Array) -> pa.Array:
+    return texts.filter(pc.invert(is_marker(texts)))
+
+
+def has_leading_zeros(texts: pa.Array) -> bool:
+    """Whether some digits start with a zero that a number would lose."""
+    return bool(pc.any(pc.match_substring_regex(texts, LEADING_ZERO)).as_py())
 
 
 def may_be_rounded(first: pa.Array) -> bool:

@@ -22,6 +22,7 @@ class JoinedSource(Source):
         self.name, self._sources = name, sources
         self.schema = _common_schema(sources)
         self.paths = tuple(path for source in sources for path in source.paths)
+        self.decimal_comma = sources[0].decimal_comma
         counts = [source.n_rows for source in sources if source.n_rows is not None]
         self.n_rows = sum(counts) if len(counts) == len(sources) else None
 
@@ -31,6 +32,10 @@ class JoinedSource(Source):
             return JoinedSource(self.name, [one.with_codes(columns) for one in self._sources])
         except TableError:  # codes in some files only
             return self
+
+    def with_text(self, column: str) -> "JoinedSource":
+        """The same table; a column of text files is text."""
+        return JoinedSource(self.name, [one.with_text(column) for one in self._sources])
 
     def as_written(self) -> "JoinedSource | None":
         """The same rows as text, if all files are text."""

@@ -1,5 +1,6 @@
 """A table with labels that came beside it, as in scikit-learn's `fit(X, y)`."""
 
+from collections.abc import Sequence
 from typing import final
 
 import pyarrow as pa
@@ -15,9 +16,20 @@ class LabelledSource(Source):
     def __init__(self, source: Source, label: str, labels: pa.Array) -> None:
         self.name, self.n_rows, self.paths = source.name, source.n_rows, source.paths
         self.schema = source.schema.append(pa.field(label, labels.type))
+        self.decimal_comma, self.is_once = source.decimal_comma, source.is_once
         self._source, self._label, self._labels = source, label, labels
         if self.n_rows is not None and self.n_rows != len(labels):
             raise self._other_length(self.n_rows)
+
+    def first_rows(self, columns: Sequence[str]) -> pa.RecordBatch:
+        """Some rows, to learn from them how values are written."""
+        if self._label in columns:
+            return super().first_rows(columns)
+        return self._source.first_rows(columns)
+
+    def with_text(self, column: str) -> "LabelledSource":
+        """The same table; a column of a text file is text, whatever its first values are."""
+        return LabelledSource(self._source.with_text(column), self._label, self._labels)
 
     def _other_length(self, n_rows: int) -> TableError:
         return TableError(

@@ -1,14 +1,14 @@
 """Tables in memory: pandas, polars, pyarrow, a dictionary of columns, a stream of Arrow."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
 
-from devnet.tables.sources.plain_columns import check_names, plain_schema
+from devnet.tables.sources.plain_columns import check_names, plain_batch, plain_schema
 from devnet.tables.sources.source import Batches, Source, reading
 from devnet.tables.sources.text_dates import with_dates
 from devnet.tables.table_error import TableError
@@ -34,11 +34,22 @@ class StreamSource(Source):
     """A stream of Arrow batches that can be read once."""
 
     def __init__(self, stream: Any) -> None:
-        self.name, self.n_rows = NAME, None
+        self.name, self.n_rows, self.is_once = NAME, None, True
         with reading(NAME):
             self._reader = pa.RecordBatchReader.from_stream(stream)
             self.schema = plain_schema(self._reader.schema, NAME)
         self._is_read = False
+        self._first: pa.RecordBatch | None = None
+
+    def first_rows(self, columns: Sequence[str]) -> pa.RecordBatch:
+        """Rows of the first batch, which is read again as part of the table."""
+        if self._first is None and not self._is_read:
+            with reading(NAME):
+                self._first = next(iter(self._reader), None)
+        if self._first is None:
+            return super().first_rows(columns)
+        schema = pa.schema([self.schema.field(column) for column in columns])
+        return plain_batch(self._first, schema)
 
     def _pieces(self, columns: list[str]) -> Batches:
         if self._is_read:
@@ -47,6 +58,8 @@ class StreamSource(Source):
                 "be read again, such as stream.read_all() or the path of a file."
             )
         self._is_read = True
+        if self._first is not None:
+            yield self._first
         yield from self._reader
 
 

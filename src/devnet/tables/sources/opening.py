@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from devnet.tables.sources.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowSource
 from devnet.tables.sources.byte_stream import COMPRESSED_SUFFIXES, first_bytes
-from devnet.tables.sources.csv import CsvSource
+from devnet.tables.sources.csv import CsvSource, CsvTyping
 from devnet.tables.sources.excel import read_excel
+from devnet.tables.sources.flattened import FlattenedSource, is_nested
 from devnet.tables.sources.joined import JoinedSource
 from devnet.tables.sources.json_lines import JsonLinesSource
 from devnet.tables.sources.memory import file_source, memory_source
@@ -49,6 +50,8 @@ def open_table(
     *,
     types: Mapping[str, pa.DataType] | None = None,
     inferred: Collection[str] | None = None,
+    missing: Collection[str] = (),
+    decimal_comma: bool | None = None,
 ) -> Source:
     """A table to read from.
 
@@ -63,6 +66,10 @@ def open_table(
         Types of columns of CSV files, and of dates that are text in memory; others are inferred.
     inferred : collection of str, default=None
         The only columns of CSV files to infer; all others without a type are then text.
+    missing : collection of str, default=()
+        Further texts of CSV files that mean a missing value.
+    decimal_comma : bool, default=None
+        Whether numbers of CSV files have decimal commas; by default, their values decide.
 
     Returns
     -------
@@ -75,18 +82,24 @@ def open_table(
     >>> source.n_rows, source.schema.names
     (2, ['amount', 'card'])
     """
+    typing = CsvTyping(types or {}, inferred, tuple(missing), decimal_comma)
+    source = _opened(table, typing)
+    return FlattenedSource(source) if is_nested(source.schema) else source
+
+
+def _opened(table: Any, typing: CsvTyping) -> Source:
     if not isinstance(table, str | os.PathLike):
-        return memory_source(table, partial(_may_be_date, types or {}, inferred))
+        return memory_source(table, partial(_may_be_date, typing.types, typing.inferred))
     name = os.fspath(table)
     if not isinstance(name, str) or not name or "\0" in name:
         raise TableError(f"{name!r} is not a path; give the name of a file, for example table.csv.")
     paths = paths_of(name)
     first_name = name if len(paths) == 1 else str(paths[0])
-    first = _open_file(paths[0], first_name, types or {}, inferred)
+    first = _open_file(paths[0], first_name, typing)
     if len(paths) == 1:
         return first
-    same = {field.name: field.type for field in first.schema}
-    others = [_open_file(path, str(path), same, inferred) for path in paths[1:]]
+    same = typing._replace(types={field.name: field.type for field in first.schema})
+    others = [_open_file(path, str(path), same) for path in paths[1:]]
     return JoinedSource(name, [first, *others])
 
 
@@ -146,9 +159,7 @@ def _no_such_file(path: Path, name: str) -> str:
     return f"there is no file {name}; list what there is: ls {quote(str(path.parent))}"
 
 
-def _open_file(
-    path: Path, name: str, types: Mapping[str, pa.DataType], inferred: Collection[str] | None
-) -> Source:
+def _open_file(path: Path, name: str, typing: CsvTyping) -> Source:
     with reading(name):
         if not stat.S_ISREG(path.stat().st_mode):
             raise TableError(f"{name} is a pipe or device, not a file; write the table to a file.")
@@ -162,13 +173,13 @@ def _open_file(
     if magic.startswith((FILE_MAGIC, STREAM_MAGIC)) or suffix in ARROW_SUFFIXES:
         return ArrowSource(path, name)
     if suffix in JSON_SUFFIXES:
-        return JsonLinesSource(path, name, types)
+        return JsonLinesSource(path, name, typing.types)
     if suffix in EXCEL_SUFFIXES:
-        may_be_date = partial(_may_be_date, types, inferred)
+        may_be_date = partial(_may_be_date, typing.types, typing.inferred)
         return file_source(read_excel(path, name), name, path, may_be_date)
     if suffix in SVMLIGHT_SUFFIXES:
         return SvmlightSource(path, name)
-    return CsvSource(path, name, types, inferred)
+    return CsvSource(path, name, typing)
 
 
 def _suffix(path: Path) -> str:

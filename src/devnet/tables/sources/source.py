@@ -32,6 +32,10 @@ class Source(ABC):
         What the values of a text file look like, if the caller gave their types.
     paths : tuple of Path
         The files that it is read from; none for a table in memory.
+    decimal_comma : bool or None
+        Whether a text file has decimal commas; None if it is not known.
+    is_once : bool
+        Whether rows can be read only once.
     """
 
     name: str
@@ -39,6 +43,8 @@ class Source(ABC):
     n_rows: int | None
     inferred: pa.Schema | None = None
     paths: tuple[Path, ...] = ()
+    decimal_comma: bool | None = None
+    is_once: bool = False
 
     @final
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -52,8 +58,18 @@ class Source(ABC):
             raise TableError(str(error)) from None
         return self._in_pieces(chosen)
 
+    def first_rows(self, columns: Sequence[str]) -> pa.RecordBatch:
+        """Some rows, to learn from them how values are written."""
+        schema = pa.schema([self.schema.field(column) for column in columns])
+        nothing = pa.RecordBatch.from_pylist([], schema)
+        return next(self.batches(columns), nothing) if columns else nothing
+
     def with_codes(self, columns: Collection[str]) -> "Source":
         """The same table; texts of these columns may come as codes of a dictionary."""
+        return self
+
+    def with_text(self, column: str) -> "Source":
+        """The same table; a column of a text file is text, whatever its first values are."""
         return self
 
     def as_written(self) -> "Source | None":

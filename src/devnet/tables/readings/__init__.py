@@ -1,0 +1,1 @@
+"""Numbers and dates as people write them: how the texts of a column are read."""

@@ -1,0 +1,71 @@
+"""The shape of one number as people write it, and which of its marks is the decimal one."""
+
+import re
+from typing import NamedTuple
+
+from devnet.tables.readings.currencies import CURRENCY_OF, SIGNS
+
+SPACES = " \u00a0\u202f\u2009'’"  # between thousands, besides points or commas
+MINUS = "−–-"  # the last one at the end, as in a class of characters
+SCALES = {"k": 3, "K": 3, "m": 6, "M": 6, "mn": 6, "B": 9, "b": 9, "bn": 9, "T": 12}
+MAX_UNIT = 15  # characters
+_CURRENCY = "|".join(map(re.escape, SIGNS))
+_SHAPE = re.compile(
+    rf"(?P<open>\()?\s*[+{MINUS}]?\s*(?P<before>{_CURRENCY})?\s*[+{MINUS}]?\s*"
+    rf"(?P<digits>\d(?:[\d.,{SPACES}]*\d)?[.,]?|[.,]\d+)"
+    r"(?P<exponent>[eE][-+]?\d+)?\s*(?P<behind>[^\d\s().,+\-−–][^()]*)?(?P<close>\))?",
+    re.IGNORECASE,
+)
+
+
+class Shape(NamedTuple):
+    """A number taken apart."""
+
+    digits: str  # with separators
+    unit: str  # "" if there is none
+    scale: str  # "k" in 1.2k
+    is_bracketed: bool
+
+
+def shape_of(text: str) -> Shape | None:
+    """The parts of a number; None if the text is not one."""
+    match = _SHAPE.fullmatch(text)
+    if match is None or bool(match["open"]) != bool(match["close"]):
+        return None
+    before, behind = match["before"] or "", (match["behind"] or "").strip()
+    scale = ""
+    word, _, rest = behind.partition(" ")
+    if word in SCALES and (before or not rest or rest.casefold() in CURRENCY_OF):
+        scale, behind = word, rest.strip()
+    elif behind[:1] in SCALES and behind[1:].casefold() in CURRENCY_OF:  # 1.2k€
+        scale, behind = behind[0], behind[1:]
+    if len(behind) > MAX_UNIT or (before and behind):
+        return None
+    return Shape(match["digits"], before or behind, scale, bool(match["open"]))
+
+
+def decimal_of(digits: str) -> str | None:
+    """The mark that must be the decimal one: "." or ","; "?" if "1,234" leaves it open.
+
+    None if there is no such mark, "x" if the marks make no sense.
+    """
+    marks = re.sub(r"[^.,]", "", digits)
+    if not marks:
+        return None
+    last = marks[-1]
+    if len(set(marks)) == 2:
+        if marks.count(last) > 1:
+            return "x"
+        return last
+    if len(marks) > 1:
+        return "," if last == "." else "."
+    whole, _, fraction = digits.partition(last)
+    is_group = len(fraction) == 3 and 1 <= len(whole) <= 3 and whole[0] != "0"
+    return "?" if is_group else last
+
+
+def is_code(digits: str) -> bool:
+    """Whether digits are a code or name rather than a quantity: 007, or 15 digits and more."""
+    if not digits.isdigit():
+        return False
+    return len(digits) >= 15 or (len(digits) > 1 and digits[0] == "0" and digits.strip("0") != "")

@@ -1,0 +1,72 @@
+"""What all readings share: texts of a column become numbers or dates, and it is said how."""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import pyarrow as pa
+
+from devnet.core.sentence import Sentence
+from devnet.tables.columns.arrow_values import kind_of
+
+READ_SHARE = 0.95  # share of the known values of a sample that must be readable
+DISTINCT_SHARE = 0.5  # the same of distinct ones, among which rare mistakes may be many
+
+
+class Conventions(NamedTuple):
+    """What the caller says about how a table writes values; None leaves it to the values."""
+
+    decimal_comma: bool | None = None
+    day_first: bool | None = None
+    missing: tuple[str, ...] = ()  # further markers of missing values, in all columns
+
+
+BY_VALUES = Conventions()
+
+
+@dataclass(frozen=True)
+class Reading(ABC):
+    """How the values of one column are read, learned from a sample of the training table."""
+
+    form: ClassVar[str]  # in model files
+    reads: ClassVar[str]  # kind of the values that it reads
+    becomes: ClassVar[pa.DataType]
+
+    @property
+    def csv_type(self) -> pa.DataType:
+        """Arrow type to read from a CSV file."""
+        return pa.string()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the sample left a choice, which was made by convention."""
+        return False
+
+    def other(self) -> Self | None:
+        """The reading by the other choice, if there was one."""
+        return None
+
+    @abstractmethod
+    def read(self, values: pa.Array) -> pa.Array:
+        """Values of the type `becomes`; null where one is missing or cannot be read."""
+
+    @abstractmethod
+    def in_words(self) -> str:
+        """How the column is read: "text read as US dollars"."""
+
+    def note(self, name: str) -> Sentence | None:
+        """What a user should check."""
+        return None
+
+    @classmethod
+    @abstractmethod
+    def from_header(cls, header: dict[str, Any]) -> Self:
+        """Invert `to_header`, with everything checked."""
+
+    def to_header(self) -> dict[str, Any]:
+        """The reading as JSON values."""
+        return {"form": self.form, **asdict(self)}
+
+    def can_read(self, kind: pa.DataType) -> bool:
+        """Whether values of a type are read; others are taken as they are."""
+        return kind_of(kind).name in (self.reads, "text")

@@ -1,0 +1,292 @@
+"""The readings of a table's columns: learned from a sample, applied batch by batch."""
+
+from collections.abc import Collection, Mapping
+from threading import Lock
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from devnet.core.model_file import edited, field, is_count
+from devnet.core.sentence import Sentence
+from devnet.core.wording import count_text, shown
+from devnet.tables.columns.arrow_values import is_dictionary, kind_of, plain
+from devnet.tables.readings.date_reading import DateReading, learn_dates
+from devnet.tables.readings.epoch_reading import EpochReading, learn_epoch
+from devnet.tables.readings.markers import is_marker, without
+from devnet.tables.readings.number_reading import NumberReading, learn_numbers
+from devnet.tables.readings.reading import READ_SHARE, Conventions, Reading
+
+READINGS: tuple[type[Reading], ...] = (NumberReading, DateReading, EpochReading)
+LOOKED_AT = 2000  # distinct texts of a sample by which a reading is chosen
+MAX_LENGTH = 60  # characters; a longer text is neither a number nor a date
+EXAMPLE = 40  # characters of an unreadable text that a note shows
+
+
+class Unread(NamedTuple):
+    """Values of a column that could not be read."""
+
+    n_values: int
+    example: str
+
+    def note(self, name: str, reading: Reading) -> str:
+        """What became of them."""
+        values = count_text(self.n_values, "value", "values")
+        verb = "is" if self.n_values == 1 else "are"
+        return (
+            f"{shown(name)}: {values}, such as {self.example!r}, cannot be read "
+            f"({reading.in_words()}) and {verb} missing"
+        )
+
+
+class OtherReading(Exception):  # noqa: N818 - it is no error
+    """A value decides what the sample had left open."""
+
+    def __init__(self, name: str, reading: Reading) -> None:
+        self.name, self.reading = name, reading
+
+
+class Tally:
+    """Counts what could not be read, by column, from several threads.
+
+    With `doubts`, a value that an open reading should have read the other way raises OtherReading.
+    """
+
+    def __init__(self, *, doubts: bool = False) -> None:
+        self.unread: dict[str, Unread] = {}
+        self._doubts = doubts
+        self._lock = Lock()
+
+    def add(self, name: str, texts: pa.Array, reading: Reading) -> None:
+        """Count these values."""
+        other = reading.other() if self._doubts and reading.is_open else None
+        if other is not None and other.read(texts).null_count < len(texts):
+            raise OtherReading(name, other)
+        with self._lock:
+            known = self.unread.get(name)
+            n_values = len(texts) + (known.n_values if known else 0)
+            example = known.example if known else str(texts[0].as_py())[:EXAMPLE]
+            self.unread[name] = Unread(n_values, example)
+
+
+class TableReader:
+    """How each column of a table is read; columns without a reading are taken as they are.
+
+    Parameters
+    ----------
+    readings : mapping of str to Reading
+        By column.
+    missing : collection of str
+        Values that mean that there is none, in all columns.
+    unread : mapping of str to Unread
+        What could not be read in the training table, by column.
+    """
+
+    def __init__(
+        self,
+        readings: Mapping[str, Reading] | None = None,
+        missing: Collection[str] = (),
+        unread: Mapping[str, Unread] | None = None,
+    ) -> None:
+        self.readings = dict(readings or {})
+        self.missing = tuple(missing)
+        self.unread = dict(unread or {})
+
+    @classmethod
+    def learn(
+        cls,
+        sample: pa.RecordBatch | pa.Table,
+        conventions: Conventions,
+        *,
+        may_be_codes: bool = True,
+    ) -> Self:
+        """Decide how to read each column of a sample.
+
+        Parameters
+        ----------
+        sample : pyarrow.RecordBatch or Table
+            With the columns that may be read.
+        conventions : Conventions
+        may_be_codes : bool
+            Whether a few whole numbers as texts are codes, as the table could have had numbers.
+        """
+        found: dict[str, Reading] = {}
+        for one in sample.schema:
+            values = _one_array(without_all(sample.column(one.name), conventions.missing))
+            reading = _learned(one.name, values, conventions, may_be_codes)
+            if reading is not None:
+                found[one.name] = reading
+        return cls(_agreed(found), conventions.missing)
+
+    def only(self, names: Collection[str]) -> "TableReader":
+        """The same, without columns that are not used."""
+        return TableReader(
+            {name: one for name, one in self.readings.items() if name in names},
+            self.missing,
+            {name: one for name, one in self.unread.items() if name in names},
+        )
+
+    def with_more(self, readings: Mapping[str, Reading]) -> "TableReader":
+        """The same, with these readings as well, or instead of those of the same columns."""
+        return TableReader({**self.readings, **readings}, self.missing)
+
+    def counted(self, tally: Tally) -> "TableReader":
+        """The same, knowing what could not be read."""
+        return TableReader(self.readings, self.missing, tally.unread)
+
+    def schema(self, schema: pa.Schema) -> pa.Schema:
+        """Columns and types of tables after reading."""
+        return pa.schema([pa.field(one.name, self._type(one)) for one in schema])
+
+    def _type(self, column: pa.Field) -> pa.DataType:
+        reading = self.readings.get(column.name)
+        return (
+            column.type if reading is None or not reading.can_read(column.type) else reading.becomes
+        )
+
+    def read(
+        self, batch: pa.RecordBatch, tally: Tally, untouched: Collection[str | None] = ()
+    ) -> pa.RecordBatch:
+        """Rows with their values read."""
+        if not self.readings and not self.missing:
+            return batch
+        columns = [
+            values if one.name in untouched else self.column(one.name, values, tally)
+            for one, values in zip(batch.schema, batch.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+    def column(self, name: str, values: pa.Array, tally: Tally | None = None) -> pa.Array:
+        """Values of one column, read."""
+        values = without(values, self.missing)
+        reading = self.readings.get(name)
+        if reading is None or not reading.can_read(values.type):
+            return values
+        if is_dictionary(values.type):
+            found = reading.read(plain(values.dictionary)).take(values.indices)
+        else:
+            found = reading.read(plain(values))
+        if tally is not None and found.null_count > values.null_count:
+            failed = unreadable(plain(values), found)
+            if len(failed):
+                tally.add(name, failed, reading)
+        return found
+
+    def notes(self) -> list[str | Sentence]:
+        """What a user should know about the reading of the training table."""
+        notes = [reading.note(name) for name, reading in self.readings.items()]
+        unread = [one.note(name, self.readings[name]) for name, one in self.unread.items()]
+        return [*(note for note in notes if note is not None), *unread]
+
+    def notes_about(self, tally: Tally) -> list[str]:
+        """What could not be read in another table."""
+        return [one.note(name, self.readings[name]) for name, one in tally.unread.items()]
+
+    def to_header(self) -> dict[str, Any]:
+        """The reader as JSON values."""
+        return {
+            "missing": list(self.missing),
+            "columns": {name: one.to_header() for name, one in self.readings.items()},
+            "unread": {name: list(one) for name, one in self.unread.items()},
+        }
+
+    @classmethod
+    def from_header(cls, header: Any) -> Self:
+        """Invert `to_header`, with everything checked; None is a reader that reads nothing."""
+        if header is None:
+            return cls()
+        if not isinstance(header, dict):
+            raise edited("the reading of columns", "it is not a list of named values")
+        headers = field(header, "columns", lambda value: isinstance(value, dict))
+        missing = field(header, "missing", _are_texts)
+        unread = field(header, "unread", lambda value: _are_unread(value, headers))
+        readings = {name: _reading(one) for name, one in headers.items()}
+        return cls(readings, missing, {name: Unread(*one) for name, one in unread.items()})
+
+
+def _reading(header: Any) -> Reading:
+    if not isinstance(header, dict):
+        raise edited("the reading of a column", "it is not a list of named values")
+    forms = {one.form: one for one in READINGS}
+    return forms[field(header, "form", lambda value: value in list(forms))].from_header(header)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _are_unread(value: Any, columns: Collection[str]) -> bool:
+    return isinstance(value, dict) and all(
+        name in columns
+        and isinstance(one, list)
+        and len(one) == 2
+        and is_count(one[0])
+        and isinstance(one[1], str)
+        for name, one in value.items()
+    )
+
+
+def without_all(column: pa.ChunkedArray | pa.Array, missing: Collection[str]) -> list[pa.Array]:
+    """Chunks of a column, null where the caller says that a value is missing."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return [without(chunk, missing) for chunk in chunks]
+
+
+def _one_array(chunks: list[pa.Array]) -> pa.Array:
+    return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
+
+
+def unreadable(values: pa.Array, found: pa.Array) -> pa.Array:
+    """Known values that were not read, without markers of missing values."""
+    failed = values.filter(pc.and_(values.is_valid(), found.is_null()))
+    if kind_of(values.type).name == "text":
+        return failed.filter(pc.invert(is_marker(failed)))
+    return failed.filter(pc.is_finite(failed))
+
+
+def _learned(
+    name: str, values: pa.Array, conventions: Conventions, may_be_codes: bool
+) -> Reading | None:
+    kind = kind_of(values.type).name
+    if is_dictionary(values.type) or kind not in ("text", "number"):
+        return None
+    if kind == "number":
+        return learn_epoch(name, plain(values))
+    known = plain(values).cast(pa.large_string()).drop_null()
+    known = pc.utf8_trim_whitespace(known.filter(pc.invert(is_marker(known))))
+    is_short = pc.less_equal(pc.utf8_length(known), MAX_LENGTH)
+    if (pc.mean(is_short).as_py() or 0) < READ_SHARE:
+        return None
+    distinct = pc.unique(known)
+    looked_at = np.unique(np.linspace(0, len(distinct) - 1, LOOKED_AT).astype(np.int64))
+    texts = distinct.take(pa.array(looked_at)).to_pylist()
+    found = learn_dates(texts, conventions.day_first) or learn_numbers(
+        texts, conventions.decimal_comma, may_be_codes=may_be_codes
+    )
+    if found is None:
+        return None
+    n_unread = len(unreadable(known, found.read(known)))
+    if n_unread > (1 - READ_SHARE) * len(known):
+        return None
+    epoch = learn_epoch(name, found.read(known)) if found == NumberReading(".") else None
+    return epoch or found
+
+
+def _agreed(found: dict[str, Reading]) -> dict[str, Reading]:
+    """Readings of which those that are open follow the others, if these agree."""
+    told = [one for one in found.values() if not one.is_open]
+    decimals = {one.decimal for one in told if isinstance(one, NumberReading)}
+    orders = {one.order for one in told if isinstance(one, DateReading)}
+    return {name: _following(one, decimals, orders) for name, one in found.items()}
+
+
+def _following(reading: Reading, decimals: set[str], orders: set[str]) -> Reading:
+    if not reading.is_open:
+        return reading
+    if isinstance(reading, NumberReading) and decimals == {","}:
+        return reading.other()
+    orders = orders & {"day first", "month first"}
+    if isinstance(reading, DateReading) and len(orders) == 1:
+        return DateReading(orders.pop())
+    return reading
