@@ -119,7 +119,7 @@ def test_paths_that_cannot_be_written_or_read(tmp_path):
         model.save(tmp_path)
     with pytest.raises(FileNotFoundError, match="no model file"):
         devnet.load(tmp_path / "missing.devnet")
-    with pytest.raises(ModelFileError, match="not a complete model file"):
+    with pytest.raises(ModelFileError, match="is a folder, not a model"):
         devnet.load(tmp_path)
 
 

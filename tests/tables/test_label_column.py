@@ -38,7 +38,8 @@ def test_nested_labels_are_refused():
     ("counts", "n_missing", "anomaly", "expected"),
     [
         ({"0": 90, "1": 10}, 0, None, "1"),
-        ({"0": 10, "1": 90}, 0, None, "1"),
+        ({"0": 10, "1": 90}, 0, "1", "1"),
+        ({"0": 10, "1": 50}, 60, None, "1"),
         ({"-1": 90, "1": 10}, 0, None, "1"),
         ({"10": 5, "9": 5}, 0, None, "10"),
         ({"true": 3, "false": 90}, 0, None, "true"),
@@ -54,6 +55,9 @@ def test_nested_labels_are_refused():
         ({"1e3": 5, "2": 90}, 0, "1000", "1e3"),
         ({"9007199254740993": 5, "9007199254740992": 9}, 0, "9007199254740993", "9007199254740993"),
         ({"true": 5, "false": 90}, 0, "1", "true"),
+        ({"Fraud": 5, "ok": 90}, 0, "fraud", "Fraud"),
+        ({"-1": 10, "1": 90}, 0, "-1", "-1"),
+        ({"-1": 10, "1": 90}, 0, "1", "1"),
     ],
 )
 def test_the_value_of_anomalies_is_found(counts, n_missing, anomaly, expected):
@@ -70,6 +74,27 @@ def test_the_value_of_anomalies_is_found(counts, n_missing, anomaly, expected):
         ({"a": 3, "b": 4, "c": 90}, 0, None, "only one can mark anomalies.*: anomaly='a'"),
         ({"a": 3, "b": 4}, 0, "c", "no row has the value 'c' .* 'a', 'b'"),
         ({"a": 3}, 0, "a", "all 3 rows have the label 'a'"),
+        (
+            {"0": 10, "1": 90},
+            0,
+            None,
+            "not clear .* '1' would mark them, but most rows have it, 90",
+        ),
+        (
+            {"false": 10, "true": 90},
+            0,
+            None,
+            "most rows have it.*'true' or 'false': anomaly='false'",
+        ),
+        ({"-1": 10, "1": 90}, 0, None, "'-1' marks them in scikit-learn.*: anomaly='-1'"),
+        ({"-1": 5, "1": 20}, 75, None, "'-1' marks them in scikit-learn"),
+        ({"fraud": 90}, 10, None, "most rows have it, 90 of 100.*'fraud': anomaly='fraud'"),
+        (
+            {"Yes": 90, "No": 10},
+            0,
+            None,
+            "'No' would mark them, but it reads like .*: anomaly='Yes'",
+        ),
     ],
 )
 def test_bad_labels_get_a_sentence(counts, n_missing, anomaly, sentence):

@@ -69,4 +69,15 @@ def test_binary_labels_get_a_sentence():
 def test_a_single_unlabelled_row_is_too_few():
     given = pa.table({"value": [1.0, 2.0, 3.0], "label": [1, 1, None]})
     with pytest.raises(TableError, match="has 1 unlabelled row; at least 2 are needed"):
-        read(given)
+        read(given, anomaly="1")
+
+
+def test_fraud_with_a_capital_and_with_a_space_is_one_label():
+    written = ["Fraud", "fraud ", "fraud", "fraud", " ", *["ok"] * 9]
+    labels = pa.array(written + [None] * (N - len(written)))
+    for options in ({}, {"anomaly": "FRAUD"}):
+        rows = read(table().set_column(1, "label", labels), **options)
+        assert (rows.anomaly, rows.n_labelled) == ("fraud", 4)
+        assert rows.spellings == ["fraud", "Fraud", "fraud "]
+        assert rows.labelled.rows["label"].to_pylist() == written[:4]
+        assert len(rows.unlabelled.rows) == N - 4

@@ -50,9 +50,31 @@ _POLICY_OPTIONS = (
 )
 
 
+def _only_one(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> str:
+    if len(values) > 1:
+        raise click.UsageError(
+            f"{option.opts[0]} is given {len(values)} times, as {' and '.join(map(repr, values))}; "
+            "give it once."
+        )
+    return values[0]
+
+
+def _not_negative(context: click.Context, option: click.Parameter, value: int) -> int:
+    if value < 0:
+        raise click.UsageError(
+            f"{option.opts[0]} {value} is not possible: give a whole number of at least 0."
+        )
+    return value
+
+
 _TRAINING_OPTIONS = (
     click.option(
-        "--label", required=True, metavar="COLUMN", help="The column that marks anomalies."
+        "--label",
+        required=True,
+        multiple=True,
+        callback=_only_one,
+        metavar="COLUMN",
+        help="The column that marks anomalies.",
     ),
     click.option(
         "--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; repeatable."
@@ -93,7 +115,12 @@ _TRAINING_OPTIONS = (
         help="A value that means a missing one, such as 9999; repeatable.",
     ),
     click.option(
-        "--seed", type=int, default=0, show_default=True, help="Seed of all random draws."
+        "--seed",
+        type=int,
+        callback=_not_negative,
+        default=0,
+        show_default=True,
+        help="Seed of all random draws.",
     ),
 )
 
@@ -194,7 +221,7 @@ def open_model(path: Path) -> "TableModel":
     try:
         model = load(path)
     except ModelFileError as error:
-        if path.suffix.lower() in TABLE_SUFFIXES:
+        if path.is_file() and path.suffix.lower() in TABLE_SUFFIXES:
             raise click.UsageError(
                 f"{path} is not a model ({error}); the model comes first, then the table."
             ) from None

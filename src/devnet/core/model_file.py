@@ -63,6 +63,8 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarra
         raise FileNotFoundError(
             f"there is no model file {path}; give the name under which a model was saved."
         )
+    if path.is_dir():
+        raise ModelFileError(f"{path} is a folder, not a model; give the name of a model file.")
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}

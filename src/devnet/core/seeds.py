@@ -14,7 +14,7 @@ def _is_random_state(value: Any) -> bool:
 
 
 RANDOM_STATE = Constraint(
-    _is_random_state, "None, a whole number, or a NumPy RandomState or Generator"
+    _is_random_state, "None, a whole number of at least 0, or a NumPy RandomState or Generator"
 )
 
 

@@ -1,5 +1,6 @@
 """What a model of tables knows, for people, JSON and pages."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from devnet.core.model_file import encode_parameters
 from devnet.core.sentence import Sentence, Setting
 from devnet.core.wording import count_text
 from devnet.significance.policies import AlertPolicy, policy_to_json
+from devnet.tables.column_check import some
 from devnet.tables.expectations import expectations
 from devnet.tables.opened_table import alert_threshold
 from devnet.tables.table_model import TableModel
@@ -50,18 +52,12 @@ def describe_model(model: TableModel) -> dict[str, Any]:
 
 def fit_notes(model: TableModel) -> list[str | Sentence]:
     """What a user should know before trusting a fit."""
-    notes = [*model.encoder_.reader.notes(), *policy_notes(model)]
-    importance = column_importance(model)
-    name = max(importance, key=importance.__getitem__)
-    if len(importance) > 1 and importance[name] > ALONE:
-        notes.append(
-            Sentence(
-                f"the column {name!r} separates labelled anomalies almost by itself "
-                f"({importance[name]:.0%}). If it is filled in only after an anomaly is "
-                "confirmed, leave it out: ",
-                Setting("ignore", [name]),
-            )
-        )
+    notes = [
+        *spelling_notes(model.label_, model.spellings_),
+        *model.encoder_.reader.notes(),
+        *policy_notes(model),
+        *_leak_notes(model),
+    ]
     if model.n_labelled_ < FEW:
         few = count_text(model.n_labelled_, "labelled anomaly is", "labelled anomalies are")
         notes.append(
@@ -69,6 +65,29 @@ def fit_notes(model: TableModel) -> list[str | Sentence]:
             "alerts, and fit again."
         )
     return notes
+
+
+def _leak_notes(model: TableModel) -> list[Sentence]:
+    """A note about columns that tell the label too well."""
+    importance = column_importance(model)
+    name = max(importance, key=importance.__getitem__)
+    if len(importance) > 1 and importance[name] > ALONE:
+        return [
+            Sentence(
+                f"the column {name!r} separates labelled anomalies almost by itself "
+                f"({importance[name]:.0%}). If it is filled in only after an anomaly is "
+                "confirmed, leave it out: ",
+                Setting("ignore", [name]),
+            )
+        ]
+    return [] if model.leak_ is None else [model.leak_.note()]
+
+
+def spelling_notes(label: str, spellings: Sequence[str]) -> list[str | Sentence]:
+    """A note if the label of anomalies is written in several ways."""
+    if len(spellings) < 2:
+        return []
+    return [f"{some([repr(one) for one in spellings])} in the column {label!r} are one label."]
 
 
 def fixed_threshold(model: TableModel) -> float | None:

@@ -19,6 +19,7 @@ from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
 from devnet.tables.columns.spread import Place
+from devnet.tables.own_scores import scored_before
 from devnet.tables.readings.table_reader import TableReader, Tally
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
@@ -250,6 +251,8 @@ class TableEncoder:
 def _learned(name: str, summary: TableSummary, sample: pa.Table) -> ColumnEncoding | LeftOut:
     if name in summary.ignore:
         return LeftOut(name, Why.IGNORED, "ignored")
+    if name in summary.scored:
+        return scored_before(name)
     kind = kind_of(summary.schema.field(name).type)
     if kind.name == "unusable":
         return LeftOut(name, Why.UNUSABLE, kind.reason)

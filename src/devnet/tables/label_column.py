@@ -1,5 +1,6 @@
 """Which value of a label column marks anomalies; everything else is unlabelled."""
 
+from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
@@ -11,17 +12,55 @@ from devnet.core.sentence import Setting
 from devnet.tables.table_error import TableError
 
 SHOWN = 4  # values that a message names
+OTHERS = {  # texts that hardly mark anomalies, however rare they are
+    *("no", "n", "none", "normal", "negative", "neg", "ok", "okay", "good", "benign", "legit"),
+    *("legitimate", "genuine", "inlier", "healthy", "clean", "valid", "clear", "cleared", "pass"),
+    *("passed", "unlabelled", "unlabeled", "unknown"),
+}
 
 
 def label_text(column: pa.Array) -> pa.Array:
     """Labels as text, null if missing: 1 and 1.0 are both "1", and true is "true"."""
+    trimmed = pc.utf8_trim_whitespace(written_label(column))
+    return pc.if_else(pc.equal(trimmed, ""), None, trimmed)
+
+
+def label_key(value: str) -> str:
+    """What spellings of one label share: "Fraud" and "fraud " are the same."""
+    return value.strip().casefold()
+
+
+class Spellings:
+    """Labels as they are written, counted; each is known by its most common spelling."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[str]] = {}  # key -> rows of each spelling
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def add(self, value: str, count: int) -> None:
+        """Count rows of a label."""
+        self._counts.setdefault(label_key(value), Counter())[value] += count
+
+    def counts(self) -> dict[str, int]:
+        """Rows of each label."""
+        return {one.most_common(1)[0][0].strip(): one.total() for one in self._counts.values()}
+
+    def of(self, value: str) -> list[str]:
+        """The spellings of a label, the most common first."""
+        return [spelling for spelling, _ in self._counts[label_key(value)].most_common()]
+
+
+def written_label(column: pa.Array) -> pa.Array:
+    """Labels as text, spaces and all."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
         is_whole = pc.and_(pc.equal(pc.floor(column), column), pc.less(pc.abs(column), 2.0**53))
         whole = pc.if_else(is_whole, column, 0).cast(pa.int64(), safe=False).cast(pa.string())
-        return pc.if_else(is_whole, whole, column.cast(pa.string()))
+        return pc.if_else(is_whole, whole, column.cast(pa.string()))  # 0.5 stays "0.5"
     if pa.types.is_nested(column.type):
         raise TableError(
             f"the label column holds values of the type {column.type}; labels are numbers, "
@@ -29,9 +68,7 @@ def label_text(column: pa.Array) -> pa.Array:
             Setting("label"),
             ".",
         )
-    text = column.cast(pa.string())
-    trimmed = pc.utf8_trim_whitespace(text)
-    return pc.if_else(pc.equal(trimmed, ""), None, trimmed)
+    return column.cast(pa.string())
 
 
 def has_label(column: pa.Array, anomaly: str) -> np.ndarray:
@@ -49,8 +86,9 @@ def find_anomaly_value(
     """The value that marks labelled anomalies.
 
     It is the larger of two numbers or booleans, the rarer of two texts, or a single value next to
-    missing ones, unless that is zero. `anomaly` names it if that is wrong, or if there are more
-    values.
+    missing ones, unless that is zero. A guess that may well be wrong is refused: a value that most
+    rows have (-1 may mark anomalies next to 1, or 0), or a text such as "ok". `anomaly` names it
+    then, or if there are more values.
 
     Parameters
     ----------
@@ -82,21 +120,50 @@ def find_anomaly_value(
                 ".",
             )
     found = _guess(label, values, counts, n_missing) if named is None else named
-    if counts[found] == sum(counts.values()) + n_missing:
+    n_rows = sum(counts.values()) + n_missing
+    if counts[found] == n_rows:
         raise TableError(
             f"all {counts[found]:,} rows have the label {found!r} in {label!r}: all are labelled "
             "anomalies. Add the unlabelled rows, with an empty label; what is normal is learned "
             "from them."
         )
+    if named is None:
+        _refuse_doubtful(label, found, counts, n_rows)
     return found
 
 
+def _refuse_doubtful(label: str, found: str, counts: dict[str, int], n_rows: int) -> None:
+    """Refuse a guess that most rows have, or that reads as if it marked other rows."""
+    others = [value for value in counts if value != found]
+    is_sign = {_number(value) for value in counts} == {-1, 1}  # -1 marks scikit-learn's outliers
+    if is_sign and counts[found] >= counts[others[0]]:
+        why = f"{others[0]!r} marks them in scikit-learn, and is not more common"
+    elif 2 * counts[found] > n_rows:
+        why = f"most rows have it, {counts[found]:,} of {n_rows:,}"
+    elif label_key(found) in OTHERS:
+        why = f"it reads like the label of other rows, although only {counts[found]:,} have it"
+    else:
+        return
+    choice = f"{found!r} or {others[0]!r}" if others else repr(found)
+    raise TableError(
+        f"it is not clear which rows are anomalies by the label column {label!r}: {found!r} would "
+        f"mark them, but {why}. Say which value marks anomalies, {choice}: ",
+        Setting("anomaly", others[0] if others else found),
+    )
+
+
 def same_label(anomaly: str, values: Iterable[str]) -> str | None:
-    """The value that a caller means: the same text, number or boolean; None if there is none."""
+    """The value that a caller means: the same text, number or boolean; None if there is none.
+
+    Text is the same whatever its case, unless there is one of the same case.
+    """
     values = list(values)
     wanted = anomaly.strip()
     if wanted in values:
         return wanted
+    key = label_key(wanted)
+    if alike := [value for value in values if label_key(value) == key]:
+        return alike[0]
     meant = _number(wanted)
     return next((v for v in values if meant is not None and _number(v) == meant), None)
 

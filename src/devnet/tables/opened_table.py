@@ -15,6 +15,7 @@ from devnet.tables.chosen_rows import python_rows, row_ids, take_rows
 from devnet.tables.columns.arrow_values import SINGULAR, kind_of
 from devnet.tables.explainer import Explanation
 from devnet.tables.label_column import has_label
+from devnet.tables.own_scores import ALERT, NOMINAL, P_VALUE, SCORE
 from devnet.tables.readings.learned_kinds import needs_reading, readings_as_learned
 from devnet.tables.readings.reading import Conventions, Reading
 from devnet.tables.readings.table_reader import Tally
@@ -55,6 +56,11 @@ class OpenedTable:
     """
 
     def __init__(self, model: "TableModel", table: Any) -> None:
+        if not hasattr(model, "anomaly_") and not hasattr(model, "fit"):
+            raise TypeError(
+                f"an object of the type {type(model).__name__} is not a model; the model comes "
+                "first, then the table."
+            )
         if not hasattr(model, "encoder_"):
             raise ValueError("this TableModel is not fitted; call fit(table, label) first.")
         self._model = model
@@ -206,11 +212,11 @@ def alert_threshold(model: "TableModel", policy: AlertPolicy | None, scores: Any
 
 def scored_columns(model: "TableModel", scores: np.ndarray, alarm: Alarm) -> dict[str, np.ndarray]:
     """Scores, p-values and alerts of the next rows of a table, by column."""
-    columns = {"anomaly_score": scores, "p_value": model.calibration_.ranks().p_value(scores)}
+    columns = {SCORE: scores, P_VALUE: model.calibration_.ranks().p_value(scores)}
     nominal = model.detector_.nominal_p_value(scores)
     if nominal is not None:
-        columns["nominal_p_value"] = nominal
-    return {**columns, "is_alert": alarm(scores)}
+        columns[NOMINAL] = nominal
+    return {**columns, ALERT: alarm(scores)}
 
 
 def _score_batches(

@@ -7,6 +7,8 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 
 from devnet.core import model_file
 from devnet.core.model_file import (
@@ -20,6 +22,7 @@ from devnet.core.model_file import (
     tensor,
 )
 from devnet.core.names import known
+from devnet.core.parameters import check_parameters
 from devnet.core.seeds import RANDOM_STATE, as_generator, draw_seed
 from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.methods import METHODS, PARAMETER_KINDS, RECOMMENDED
@@ -35,7 +38,11 @@ from devnet.significance.policies import (
 from devnet.tables.chosen_rows import choose_id_column, row_ids
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explainer, Explanation, is_texts
+from devnet.tables.given_labels import GivenLabels, given_labels
+from devnet.tables.label_column import label_text
+from devnet.tables.leaks import Leak, find_leak, leak_from_header
 from devnet.tables.opened_table import OpenedTable, alert_threshold, scored_columns
+from devnet.tables.own_scores import ALERT, SCORE
 from devnet.tables.readings.reading import Conventions
 from devnet.tables.sources.opening import open_table
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
@@ -45,11 +52,15 @@ HELD_BACK = ("unlabelled", "weight")  # fields of a calibration that a file keep
 PREFIX = "table_"  # of the model's tensors in a file; all others are the detector's
 
 
-class TableModel:
+class TableModel(ClassifierMixin, BaseEstimator):
     """Learns from a raw table with a few labels in one column, and scores raw tables.
 
     Files and frames are read batch by batch, so tables may be larger than memory: one pass learns
     how to encode the columns and keeps a uniform sample of the rows for a detector to learn from.
+
+    It is a scikit-learn classifier of raw tables: `fit(X, y)`, `decision_function` and `predict`
+    work in a pipeline, in `cross_val_score` and in `GridSearchCV`. `score(table)` returns scores
+    of rows, not the quality of the model, so name a scorer: `scoring="average_precision"`.
 
     Parameters
     ----------
@@ -57,13 +68,13 @@ class TableModel:
         The detector: a name in `devnet.detectors.methods.METHODS`.
     parameters : mapping, optional
         Its parameters.
-    ignore : collection of str
+    ignore : str or collection of str
         Columns that are not used.
-    categorical : collection of str
+    categorical : str or collection of str
         Columns that are categories although they hold numbers or dates.
-    anomaly : str, optional
+    anomaly : str, number or bool, optional
         The label that marks anomalies. By default the larger of two numbers, the rarer of two
-        texts, or the only value next to missing ones.
+        texts, or the only value next to missing ones; it must be named if most rows have it.
     id_column : str, optional
         The column that names rows in alerts; it is not learned from. By default the first one
         whose values are all distinct.
@@ -82,6 +93,8 @@ class TableModel:
 
     Attributes
     ----------
+    classes_ : array of shape (2,)
+        What `predict` returns for other rows and for alerts: 0 and 1, or the values of y.
     encoder_ : TableEncoder
     detector_ : FewLabelDetector
     calibration_ : Calibration
@@ -91,6 +104,10 @@ class TableModel:
         The label column, and its value that marks anomalies.
     id_column_ : str or None
         The column that names rows.
+    spellings_ : tuple of str
+        How the label of anomalies is written in the table, the most common spelling first.
+    leak_ : Leak or None
+        The fewest columns that separate labelled anomalies from other rows too well, if any do.
     n_rows_, n_labelled_ : int
         Rows of the training table, and labelled anomalies among them.
 
@@ -107,6 +124,7 @@ class TableModel:
     [0, 1]
     """
 
+    classes_: np.ndarray
     encoder_: TableEncoder
     detector_: FewLabelDetector
     calibration_: Calibration
@@ -114,6 +132,8 @@ class TableModel:
     label_: str
     anomaly_: str
     id_column_: str | None
+    spellings_: tuple[str, ...]
+    leak_: Leak | None
     n_rows_: int
     n_labelled_: int
 
@@ -122,25 +142,25 @@ class TableModel:
         method: str = RECOMMENDED,
         *,
         parameters: Mapping[str, Any] | None = None,
-        ignore: Collection[str] = (),
-        categorical: Collection[str] = (),
-        anomaly: str | None = None,
+        ignore: str | Collection[str] = (),
+        categorical: str | Collection[str] = (),
+        anomaly: str | float | None = None,
         id_column: str | None = None,
         decimal_comma: bool | None = None,
         day_first: bool | None = None,
-        missing: Collection[str] = (),
+        missing: str | Collection[str] = (),
         policy: AlertPolicy = DEFAULT_POLICY,
         random_state: Any = None,
     ) -> None:
         self.method = method
-        self.parameters = dict(parameters or {})
-        self.ignore = tuple(ignore)
-        self.categorical = tuple(categorical)
+        self.parameters = parameters
+        self.ignore = ignore
+        self.categorical = categorical
         self.anomaly = anomaly
         self.id_column = id_column
         self.decimal_comma = decimal_comma
         self.day_first = day_first
-        self.missing = tuple(missing)
+        self.missing = missing
         self.policy = policy
         self.random_state = random_state
 
@@ -149,43 +169,49 @@ class TableModel:
         state = f", fitted to {self.label_} = {self.anomaly_}" if is_fitted else ""
         return f"TableModel({self.method!r}{state})"
 
-    def fit(self, table: Any, label: str, *, on_rows: OnRows | None = None) -> Self:
+    def fit(self, table: Any, label: Any, *, on_rows: OnRows | None = None) -> Self:
         """Learn from a table.
 
         Parameters
         ----------
         table : path, glob, frame, Arrow table or dict of columns
             See `devnet.tables.open_table`.
-        label : str
-            The column that marks labelled anomalies. All other rows are unlabelled.
+        label : str, or array of shape (n_rows,)
+            The column that marks labelled anomalies, or a label for each row, such as 1 and 0 or
+            missing. All other rows are unlabelled.
         on_rows : callable, optional
             Gets the number of rows read so far.
         """
+        check_parameters(self, {"random_state": RANDOM_STATE})
         generator = as_generator(self.random_state)
         method = METHODS[known(self.method, METHODS, "method")]
-        detector = method(random_state=draw_seed(generator), **self.parameters)
-        missing = (self.missing,) if isinstance(self.missing, str) else tuple(self.missing)
+        detector = method(random_state=draw_seed(generator), **(self.parameters or {}))
+        labels, categorical = given_labels(table, label), _names(self.categorical)
+        conventions = Conventions(self.decimal_comma, self.day_first, tuple(_names(self.missing)))
         source = open_table(
             table,
-            types=dict.fromkeys(self.categorical, pa.string()),
-            missing=missing,
+            types=dict.fromkeys(categorical, pa.string()),
+            missing=conventions.missing,
             decimal_comma=self.decimal_comma,
         )
         rows = read_training_rows(
-            source,
-            label,
-            anomaly=self.anomaly,
-            ignore=self.ignore,
+            labels.beside(source),
+            labels.name,
+            anomaly=_as_label(self.anomaly),
+            ignore=_names(self.ignore),
             id_column=self.id_column,
-            categorical=self.categorical,
-            conventions=Conventions(self.decimal_comma, self.day_first, missing),
+            categorical=categorical,
+            conventions=conventions,
             generator=generator,
             on_rows=on_rows,
         )
-        self._learn(rows, detector, generator)
+        self._learn(rows, detector, generator, labels)
         return self
 
-    def _learn(self, rows: TrainingRows, detector: Any, generator: np.random.Generator) -> None:
+    def _learn(
+        self, rows: TrainingRows, detector: Any, generator: np.random.Generator, given: GivenLabels
+    ) -> None:
+        classes = given.classes(rows.anomaly)
         encoder = TableEncoder.learn(rows.summary, rows.unlabelled.rows)
         unlabelled, labelled = (
             encoder.encode(sample.rows) for sample in (rows.unlabelled, rows.labelled)
@@ -195,31 +221,60 @@ class TableModel:
         y = np.arange(matrix.shape[0]) >= unlabelled.shape[0]
         detector.take_layout(encoder.layout)
         self.calibration_ = calibrate(detector, matrix, y, random_state=draw_seed(generator))
-        self.detector_, self.encoder_ = detector, encoder
+        self.classes_, self.detector_, self.encoder_ = classes, detector, encoder
         self.id_column_ = self.id_column or choose_id_column(encoder.left_out)
         ids = row_ids(rows.labelled.rows, self.id_column_, rows.labelled.number)
         self.explainer_ = Explainer.learn(encoder, detector, unlabelled, labelled, ids)
+        self.leak_ = find_leak(encoder, unlabelled, labelled, generator)
         self.label_, self.anomaly_ = rows.label, rows.anomaly
+        self.spellings_ = tuple(rows.spellings)
         self.n_rows_, self.n_labelled_ = rows.n_rows, rows.n_labelled
 
-    def score(self, table: Any) -> pa.Table:
+    def score(self, table: Any, y: Any = None) -> pa.Table:
         """Scores, p-values and alerts of a table that fits into memory, one row each.
 
-        `devnet.tables.score_table` writes them from file to file.
+        `devnet.tables.score_table` writes them from file to file. This is not the quality that
+        scikit-learn calls score, so no `y` is taken.
         """
+        if y is not None:
+            raise TypeError(
+                "TableModel.score(table) returns the scores of rows and takes no labels. To "
+                "measure quality, name a scorer, such as scoring='average_precision' in "
+                "cross_val_score and GridSearchCV."
+            )
         scored = OpenedTable(self, table).scored_batches()
         scores = np.concatenate([np.empty(0), *(one.scores for one in scored)])
         alarm = Alarm(alert_threshold(self, None, [scores]))
         return pa.table(scored_columns(self, scores, alarm))
 
+    def decision_function(self, table: Any) -> np.ndarray:
+        """Anomaly scores minus the score above which rows are alerts by `policy`.
+
+        If no score is high enough for an alert, or every one is, 0 is the highest or lowest.
+        """
+        scores = self.score(table)[SCORE].to_numpy()
+        threshold = alert_threshold(self, None, [scores]).score
+        above: np.ndarray = scores - np.clip(threshold, *_extremes(scores))
+        return above
+
     def predict(self, table: Any) -> np.ndarray:
-        """1 for rows that are alerts by `policy`, 0 for others."""
-        alerts: np.ndarray = self.score(table)["is_alert"].to_numpy().astype(int)
-        return alerts
+        """1 for rows that are alerts by `policy`, 0 for others; or the two values of y."""
+        alerts = self.score(table)[ALERT].to_numpy().astype(int)
+        predicted: np.ndarray = self.classes_[alerts]
+        return predicted
 
     def explain(self, table: Any, rows: int | Sequence[int]) -> list[Explanation]:
         """Why rows have their scores, given their numbers, counted from 0."""
         return OpenedTable(self, table).explain([rows] if isinstance(rows, int) else rows)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "encoder_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = False
+        return tags
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file without pickle; read it with `devnet.load`."""
@@ -232,12 +287,15 @@ def _to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "method": model.method,
         "label": model.label_,
         "anomaly": model.anomaly_,
+        "spellings": list(model.spellings_),
+        "classes": model.classes_.tolist(),
         "id_column": model.id_column_,
         "options": _options(model),
         "n_rows": model.n_rows_,
         "n_labelled": model.n_labelled_,
         "policy": policy_to_json(model.policy),
         "labelled_ids": model.explainer_.ids,
+        "leak": None if model.leak_ is None else list(model.leak_),
         "spreads": {name: one.to_header() for name, one in model.explainer_.spreads.items()},
         "encoder": model.encoder_.to_header(),
     }
@@ -254,11 +312,14 @@ def restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> TableMode
     for name in ("method", "label", "anomaly"):
         field(table, name, lambda value: isinstance(value, str))
     model.method, model.label_, model.anomaly_ = table["method"], table["label"], table["anomaly"]
+    model.classes_ = np.array(field({"classes": [0, 1], **table}, "classes", _are_classes))
+    model.spellings_ = tuple(field({"spellings": [], **table}, "spellings", is_texts))
     model.id_column_ = field(table, "id_column", _is_text_or_none)
     _take_options(model, field(table, "options", lambda value: isinstance(value, dict)))
     model.n_rows_ = field(table, "n_rows", is_count)
     model.n_labelled_ = field(table, "n_labelled", is_count)
     model.policy = policy_from_json(table.get("policy"))
+    model.leak_ = leak_from_header(table.get("leak"))
     model.detector_ = restore_detector({k: v for k, v in header.items() if k != "table"}, others)
     model.encoder_ = TableEncoder.from_header(table.get("encoder"))
     if model.encoder_.n_columns != model.detector_.n_features_in_:
@@ -277,14 +338,14 @@ def _options(model: TableModel) -> dict[str, Any]:
     """The settings of the fit, so that a loaded model can be fitted again in the same way."""
     seed = model.random_state
     return {
-        "parameters": encode_parameters(model.parameters),
-        "ignore": list(model.ignore),
-        "categorical": list(model.categorical),
-        "anomaly": model.anomaly,
+        "parameters": encode_parameters(dict(model.parameters or {})),
+        "ignore": _names(model.ignore),
+        "categorical": _names(model.categorical),
+        "anomaly": _as_label(model.anomaly),
         "id_column": model.id_column,
         "decimal_comma": model.decimal_comma,
         "day_first": model.day_first,
-        "missing": list(model.missing),
+        "missing": _names(model.missing),
         "random_state": seed if isinstance(seed, int) else None,
     }
 
@@ -321,6 +382,29 @@ def _read_calibration(detector: Any, tensors: dict[str, np.ndarray]) -> Calibrat
     if not n or weight.min() < 0 or weight.max() > 1 or not weight.any():
         raise edited("the calibration", "rows must count from 0 to 1, and some must count")
     return Calibration(scores, weight, None, None)
+
+
+def _names(columns: str | Collection[str]) -> list[str]:
+    """Names of columns as text; a single one may be given as it is."""
+    given = [columns] if isinstance(columns, str | int) else columns
+    return [str(name) for name in given]
+
+
+def _as_label(anomaly: Any) -> str | None:
+    """The label that marks anomalies as text, however it is given."""
+    if anomaly is None or isinstance(anomaly, str):
+        return anomaly
+    text: str = label_text(pa.array([anomaly]))[0].as_py()
+    return text
+
+
+def _extremes(scores: np.ndarray) -> tuple[float, float]:
+    return (scores.min(), scores.max()) if len(scores) else (0.0, 0.0)
+
+
+def _are_classes(value: Any) -> bool:
+    is_pair = isinstance(value, list) and len(value) == 2
+    return is_pair and all(isinstance(one, str | int | float) for one in value)
 
 
 def _is_text_or_none(value: Any) -> bool:

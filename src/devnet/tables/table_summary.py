@@ -5,9 +5,11 @@ from collections.abc import Collection, Iterable
 import pyarrow as pa
 
 from devnet.core.names import known
+from devnet.core.sentence import Setting
 from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.columns.column import ColumnSummary
 from devnet.tables.columns.kinds import start_summary
+from devnet.tables.own_scores import own_scores
 from devnet.tables.readings.table_reader import TableReader
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
@@ -58,14 +60,16 @@ class TableSummary:
                 f"{label!r} is the label column, so it cannot be ignored or name rows; give "
                 "another one."
             )
+        _refuse_both(set(ignore) & set(categorical))
         self.schema = schema
         self.label = label
         self.ignore = frozenset(ignore)
         self.reader = TableReader() if reader is None else reader
+        self.scored = own_scores(schema, [*ignore, *categorical, *label_names])
         self.n_rows = 0
         self.columns: dict[str, ColumnSummary | None] = {  # None if it is not learned from
             field.name: None
-            if field.name in self.ignore
+            if field.name in self.ignore | self.scored
             else start_summary(field, field.name in categorical)
             for field in schema
             if field.name != label
@@ -115,6 +119,19 @@ def unreadable(name: str, error: Exception) -> TableError:
         f"the column {name!r} has values that cannot be read ({error}). If it is text that is not "
         "UTF-8, write the table again as UTF-8; otherwise leave the column out."
     )
+
+
+def _refuse_both(names: Collection[str]) -> None:
+    for name in sorted(names):
+        raise TableError(
+            f"the column {name!r} cannot be a category and be left out or name rows; drop ",
+            Setting("categorical", [name]),
+            ", or drop ",
+            Setting("ignore", [name]),
+            " or ",
+            Setting("id_column", name),
+            ".",
+        )
 
 
 def known_column(name: str, schema: pa.Schema) -> str:

@@ -15,7 +15,13 @@ from devnet.core.sentence import Setting
 from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.columns.text_values import MAX_TEXT
 from devnet.tables.encoder import TableSummary
-from devnet.tables.label_column import find_anomaly_value, label_text, same_label
+from devnet.tables.label_column import (
+    Spellings,
+    find_anomaly_value,
+    label_key,
+    same_label,
+    written_label,
+)
 from devnet.tables.readings.reading import BY_VALUES, Conventions
 from devnet.tables.readings.table_reader import OtherReading, TableReader, Tally
 from devnet.tables.reservoir import Reservoir, Sample, smallest
@@ -43,6 +49,7 @@ class TrainingRows(NamedTuple):
     n_labelled: int
     label: str  # name of the column
     anomaly: str  # its value that marks anomalies, as text
+    spellings: list[str]  # of that value, if there are several
 
 
 def read_training_rows(
@@ -132,17 +139,20 @@ def _read(
             "give a table with rows to learn from."
         )
     summary.reader = reader.counted(tally)
-    value = find_anomaly_value(label, strata.counts, strata.n_missing, anomaly)
-    _refuse_too_few(strata.n_rows - strata.counts[value], source.name)
-    unlabelled = [reservoir.sample() for key, reservoir in strata.kept.items() if key != value]
+    counts = strata.spellings.counts()
+    value = find_anomaly_value(label, counts, strata.n_missing, anomaly)
+    _refuse_too_few(strata.n_rows - counts[value], source.name)
+    stratum = label_key(value)
+    unlabelled = [reservoir.sample() for key, reservoir in strata.kept.items() if key != stratum]
     return TrainingRows(
         summary,
         smallest(unlabelled, size, KEPT_BYTES),
-        strata.kept[value].sample(),
+        strata.kept[stratum].sample(),
         strata.n_rows,
-        strata.counts[value],
+        counts[value],
         label,
         value,
+        strata.spellings.of(value),
     )
 
 
@@ -198,7 +208,7 @@ class _Strata:
         generator: np.random.Generator,
     ) -> None:
         self.kept: dict[str | None, Reservoir] = {}
-        self.counts: dict[str, int] = {}
+        self.spellings = Spellings()
         self.n_missing = 0
         self.n_rows = 0
         self._label = label
@@ -211,11 +221,12 @@ class _Strata:
         codes = pc.dictionary_encode(self._labels(batch), null_encoding="encode")
         values = codes.dictionary.to_pylist()
         code = codes.indices.to_numpy()
+        keys = [label_key(value) or None if value else None for value in values]
         self._count(values, np.bincount(code, minlength=len(values)))
         number = self.n_rows + np.arange(len(batch))
         key = self._generator.random(len(batch))
         self.n_rows += len(batch)
-        strata = [value if self._may_mark_anomalies(value) else None for value in values]
+        strata = [key if self._may_mark_anomalies(key) else None for key in keys]
         for stratum in dict.fromkeys(strata):
             codes_of_stratum = np.flatnonzero([one == stratum for one in strata])
             rows = np.flatnonzero(np.isin(code, codes_of_stratum))
@@ -231,7 +242,7 @@ class _Strata:
 
     def _labels(self, batch: pa.RecordBatch) -> pa.Array:
         try:
-            return label_text(batch[self._label])
+            return written_label(batch[self._label])
         except pa.ArrowException:
             raise TableError(
                 f"the label column {self._label!r} holds values of the type "
@@ -243,9 +254,9 @@ class _Strata:
 
     def _count(self, values: list[str | None], counts: np.ndarray) -> None:
         for value, count in zip(values, counts.tolist(), strict=True):
-            if value is None:
+            if value is None or not label_key(value):
                 self.n_missing += count
-            elif self._may_mark_anomalies(value) or len(self.counts) < MAX_LABEL_VALUES:
-                self.counts[value] = self.counts.get(value, 0) + count
-        if self._anomaly is None and len(self.counts) > 2:  # hopeless, however many rows follow
-            find_anomaly_value(self._label, self.counts, self.n_missing)
+            elif self._may_mark_anomalies(value) or len(self.spellings) < MAX_LABEL_VALUES:
+                self.spellings.add(value, count)
+        if self._anomaly is None and len(self.spellings) > 2:  # hopeless, however many rows follow
+            find_anomaly_value(self._label, self.spellings.counts(), self.n_missing)

@@ -197,7 +197,7 @@ def test_a_stream_can_be_read_once():
     ("table", "words"),
     [
         ([1, 2], "type list is not a table; give the path"),
-        (np.zeros((2, 2)), "type ndarray is not a table"),
+        (np.zeros((2, 2, 2)), "type ndarray is not a table"),
         (None, "type NoneType is not a table"),
         (pl.Series([1]), "type Series is not a table"),
         (pd.Series([1]), "type Series is not a table"),

@@ -21,6 +21,7 @@ class Why(StrEnum):
     UNIQUE = "unique"  # names rows
     NEARLY_UNIQUE = "nearly unique"
     NAMED = "named like an identifier"
+    SCORED = "scored before"  # what a model added
     UNKNOWN = "unknown"  # not recorded, as in files of version 0.1.0
 
 

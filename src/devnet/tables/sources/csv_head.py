@@ -60,7 +60,7 @@ def _check_text(head: bytes, name: str) -> None:
         if head.startswith(start):
             raise TableError(f"{name} is {what.replace('FILE', quote(name))}")
     if b'"__metadata__"' in head[:64]:
-        raise TableError(f"{name} is a model file, not a table; give a table to learn from.")
+        raise TableError(f"{name} is a model file, not a table; give a table.")
     position = head.find(b"\0")
     if position >= 0:
         line = head.count(b"\n", 0, position) + 1

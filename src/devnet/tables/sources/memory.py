@@ -2,8 +2,10 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, final
 
+import numpy as np
 import pyarrow as pa
 
 from devnet.tables.sources.plain_columns import check_names, plain_batch, plain_schema
@@ -18,9 +20,9 @@ NAME = "the table"
 class MemorySource(Source):
     """A pyarrow Table, all of it in memory."""
 
-    def __init__(self, table: pa.Table) -> None:
-        self.name, self.n_rows = NAME, table.num_rows
-        self.schema = plain_schema(table.schema, NAME)
+    def __init__(self, table: pa.Table, name: str = NAME, paths: tuple[Path, ...] = ()) -> None:
+        self.name, self.n_rows, self.paths = name, table.num_rows, paths
+        self.schema = plain_schema(table.schema, name)
         self._table = table
 
     def _pieces(self, columns: list[str]) -> Batches:
@@ -68,11 +70,21 @@ def memory_source(table: Any, may_be_date: Callable[[str], bool] = lambda name: 
     return MemorySource(with_dates(_in_arrow(_converter(table), table), may_be_date))
 
 
+def file_source(
+    table: pa.Table, name: str, path: Path, may_be_date: Callable[[str], bool]
+) -> Source:
+    """A file that was read into memory as a source; text of some columns may be dates."""
+    check_names(table.column_names, name)
+    return MemorySource(with_dates(table, may_be_date), name, (path,))
+
+
 def _converter(table: Any) -> Callable[[Any], pa.Table]:
     """The function that turns this kind of object into a pyarrow Table."""
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(table, pandas.DataFrame):
         return _from_pandas
+    if isinstance(table, np.ndarray) and table.ndim == 2:
+        return _from_matrix
     if isinstance(table, pa.RecordBatch):
         return lambda batch: pa.Table.from_batches([batch])
     if isinstance(table, dict):
@@ -83,10 +95,20 @@ def _converter(table: Any) -> Callable[[Any], pa.Table]:
 
 
 def _no_table(table: Any) -> TableError:
+    if hasattr(table, "fit"):
+        return TableError(
+            f"a {type(table).__name__} is a model, not a table; give the table that it is to "
+            "learn from or to score, as in model.score(table)."
+        )
+    if hasattr(table, "fetchall"):
+        return TableError(
+            f"a {type(table).__name__} of a database is not a table; give the result of a query, "
+            "such as cursor.fetch_arrow_table()."
+        )
     return TableError(
         f"an object of the type {type(table).__name__} is not a table; give the path of a CSV, "
-        "Parquet, Arrow or svmlight file, a pandas or polars data frame, a pyarrow Table, or a "
-        "dictionary of columns."
+        "Parquet, Arrow, JSON Lines, Excel or svmlight file, a pandas or polars data frame, a "
+        "pyarrow Table, or a dictionary of columns."
     )
 
 
@@ -110,6 +132,12 @@ def _from_pandas(frame: Any) -> pa.Table:
     names = [str(name) for name in frame.columns]
     check_names(names, NAME)
     return pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False)
+
+
+def _from_matrix(matrix: np.ndarray) -> pa.Table:
+    """Convert an array, whose columns are named as scikit-learn names them."""
+    columns = [pa.array(column, from_pandas=True) for column in matrix.T]
+    return _from_dictionary({f"x{i}": column for i, column in enumerate(columns)})
 
 
 def _from_dictionary(columns: dict[Any, Any]) -> pa.Table:

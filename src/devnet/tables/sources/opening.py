@@ -15,12 +15,15 @@ import pyarrow as pa
 from devnet.tables.sources.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowSource
 from devnet.tables.sources.byte_stream import COMPRESSED_SUFFIXES, first_bytes
 from devnet.tables.sources.csv import CsvSource, CsvTyping
+from devnet.tables.sources.excel import read_excel
 from devnet.tables.sources.flattened import FlattenedSource, is_nested
 from devnet.tables.sources.joined import JoinedSource
-from devnet.tables.sources.memory import memory_source
+from devnet.tables.sources.json_lines import JsonLinesSource
+from devnet.tables.sources.memory import file_source, memory_source
 from devnet.tables.sources.parquet import ParquetSource
 from devnet.tables.sources.source import BATCH_ROWS, Source, reading
 from devnet.tables.sources.svmlight import SvmlightSource
+from devnet.tables.sources.unread import refuse_unread
 from devnet.tables.table_error import TableError
 
 __all__ = ["BATCH_ROWS", "Source", "open_table"]
@@ -29,7 +32,16 @@ PARQUET_SUFFIXES = (".parquet", ".pq")
 ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
 SVMLIGHT_SUFFIXES = (".svm", ".svmlight", ".libsvm")
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
-TABLE_SUFFIXES = PARQUET_SUFFIXES + ARROW_SUFFIXES + SVMLIGHT_SUFFIXES + TEXT_SUFFIXES
+JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+EXCEL_SUFFIXES = (".xlsx", ".xlsm")
+TABLE_SUFFIXES = (
+    *PARQUET_SUFFIXES,
+    *ARROW_SUFFIXES,
+    *SVMLIGHT_SUFFIXES,
+    *TEXT_SUFFIXES,
+    *JSON_SUFFIXES,
+    *EXCEL_SUFFIXES,
+)
 PARQUET_MAGIC = b"PAR1"
 
 
@@ -46,9 +58,10 @@ def open_table(
     Parameters
     ----------
     table : path or object
-        A CSV, Parquet, Arrow (IPC, Feather) or svmlight file; a folder of Parquet files or a
-        pattern such as "data/*.parquet", which are one table; a pandas or polars data frame, a
-        pyarrow Table or RecordBatch, anything with `__arrow_c_stream__`, a dictionary of columns.
+        A CSV, Parquet, Arrow (IPC, Feather), JSON Lines, Excel or svmlight file; a folder of
+        Parquet files or a pattern such as "data/*.parquet", which are one table; a pandas or
+        polars data frame, a pyarrow Table or RecordBatch, anything with `__arrow_c_stream__` such
+        as the result of a query, a dictionary of columns, a matrix.
     types : mapping of column names to Arrow types, default=None
         Types of columns of CSV files, and of dates that are text in memory; others are inferred.
     inferred : collection of str, default=None
@@ -156,8 +169,14 @@ def _open_file(path: Path, name: str, typing: CsvTyping) -> Source:
     suffix = _suffix(path)
     if magic.startswith(PARQUET_MAGIC) or suffix in PARQUET_SUFFIXES:
         return ParquetSource(path, name)
+    refuse_unread(suffix, magic, path, name)
     if magic.startswith((FILE_MAGIC, STREAM_MAGIC)) or suffix in ARROW_SUFFIXES:
         return ArrowSource(path, name)
+    if suffix in JSON_SUFFIXES:
+        return JsonLinesSource(path, name, typing.types)
+    if suffix in EXCEL_SUFFIXES:
+        may_be_date = partial(_may_be_date, typing.types, typing.inferred)
+        return file_source(read_excel(path, name), name, path, may_be_date)
     if suffix in SVMLIGHT_SUFFIXES:
         return SvmlightSource(path, name)
     return CsvSource(path, name, typing)

@@ -1,0 +1,140 @@
+"""JSON Lines: one object a line, read in blocks and typed by the first one."""
+
+import json
+import re
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from shlex import quote
+from typing import final
+
+import pyarrow as pa
+from pyarrow import json as arrow_json
+
+from devnet.core.read_ahead import read_ahead
+from devnet.tables.sources.byte_stream import open_bytes
+from devnet.tables.sources.csv_types import roomy
+from devnet.tables.sources.plain_columns import plain_schema
+from devnet.tables.sources.source import Batches, Source, reading
+from devnet.tables.table_error import TableError
+
+BLOCK_BYTES = 1 << 22
+_CHANGED = re.compile(r"Column\(/([^)]*)\) (?:changed from|was specified to be) (.*) in row (\d+)")
+
+
+@final
+class JsonLinesSource(Source):
+    """A file with an object on each line, whose names are columns.
+
+    Types are inferred from the first block. Integers are read as float64 unless they are long, as
+    in CSV files. Columns that appear only after the first block are not read.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+    types : mapping of column names to Arrow types
+        Texts that look like dates stay text if their type is text here.
+    """
+
+    def __init__(self, path: Path, name: str, types: Mapping[str, pa.DataType]) -> None:
+        self.name, self.n_rows, self.paths = name, None, (path,)
+        self._path = path
+        with reading(name):
+            first = next(self._blocks(), b"")
+            _refuse_other_json(first, name)
+            found = self._parsed(first, None, 0)
+            schema = plain_schema(found.schema, name)
+        self.schema = pa.schema(
+            [
+                (field.name, _type(field, found.column(field.name), types.get(field.name)))
+                for field in schema
+            ]
+        )
+
+    def _pieces(self, columns: list[str]) -> Batches:
+        return read_ahead(self._read(columns or self.schema.names[:1]))
+
+    def _read(self, columns: list[str]) -> Batches:
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        n_rows = 0
+        for block in self._blocks():
+            table = self._parsed(block, schema, n_rows)
+            n_rows += table.num_rows
+            yield from table.to_batches()
+
+    def _blocks(self) -> Batches:
+        """Whole lines, about BLOCK_BYTES at a time."""
+        rest = b""
+        with open_bytes(self._path) as stream:
+            while chunk := stream.read(BLOCK_BYTES):
+                lines, newline, tail = (rest + chunk).rpartition(b"\n")
+                rest = tail
+                if lines.strip():
+                    yield lines + newline
+        if rest.strip():
+            yield rest + b"\n"
+
+    def _parsed(self, block: bytes, schema: pa.Schema | None, n_before: int) -> pa.Table:
+        """The rows of a block, of a schema if there is one, given the rows before it."""
+        try:
+            return arrow_json.read_json(
+                BytesIO(block),
+                read_options=arrow_json.ReadOptions(block_size=len(block) + 1),
+                parse_options=arrow_json.ParseOptions(
+                    explicit_schema=schema,
+                    unexpected_field_behavior="infer" if schema is None else "ignore",
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            raise self._explained(block, error, n_before) from error
+
+    def _explained(self, block: bytes, error: pa.ArrowInvalid, n_before: int) -> TableError:
+        if match := _CHANGED.search(str(error)):
+            return TableError(
+                f"the column {match[1]!r} of {self.name} has values of two kinds "
+                f"({match[2]}) in row {n_before + int(match[3]) + 1:,}; give each column values of "
+                "one kind."
+            )
+        for number, line in enumerate(filter(None, map(bytes.strip, block.split(b"\n"))), 1):
+            if not _is_object(line):
+                text = line[:80].decode(errors="replace")
+                return TableError(
+                    f"row {n_before + number:,} of {self.name} is not a JSON object on a line: "
+                    f"{text!r}. Correct it, or leave it out."
+                )
+        reason = " ".join(str(error).split())[:200].rstrip(".")
+        return TableError(f"{self.name} cannot be read as JSON Lines: {reason}. Correct the file.")
+
+
+def _type(field: pa.Field, first: pa.ChunkedArray, wanted: pa.DataType | None) -> pa.DataType:
+    """Type to read a column as, given its values in the first block."""
+    if pa.types.is_string(field.type):
+        return field.type
+    if pa.types.is_timestamp(field.type) and wanted is not None and pa.types.is_string(wanted):
+        return wanted
+    return roomy(field.type, first)
+
+
+def _refuse_other_json(first: bytes, name: str) -> None:
+    """Refuse a file that is one list or one object over many lines."""
+    start = first.lstrip(b"\xef\xbb\xbf \r\n\t")[:1]
+    line = first.lstrip().split(b"\n", 1)[0]
+    if start == b"[":
+        what, program = "a single list", ".[]"
+    elif start == b"{" and not _is_object(line) and b"\n" in first.strip():
+        what, program = "not one object a line", "."
+    else:
+        return
+    raise TableError(
+        f"{name} is JSON, but {what}; write one object a line: "
+        f"jq -c '{program}' {quote(name)} > NEW.jsonl, or in pandas "
+        f"read_json({name!r}).to_parquet('NEW.parquet')."
+    )
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False

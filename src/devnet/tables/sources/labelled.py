@@ -1,0 +1,43 @@
+"""A table with labels that came beside it, as in scikit-learn's `fit(X, y)`."""
+
+from typing import final
+
+import pyarrow as pa
+
+from devnet.tables.sources.source import Batches, Source
+from devnet.tables.table_error import TableError
+
+
+@final
+class LabelledSource(Source):
+    """The columns of another source, and one more with a label for each row."""
+
+    def __init__(self, source: Source, label: str, labels: pa.Array) -> None:
+        self.name, self.n_rows, self.paths = source.name, source.n_rows, source.paths
+        self.schema = source.schema.append(pa.field(label, labels.type))
+        self.is_once = source.is_once
+        self._source, self._label, self._labels = source, label, labels
+        if self.n_rows is not None and self.n_rows != len(labels):
+            raise self._other_length(self.n_rows)
+
+    def with_text(self, column: str) -> "LabelledSource":
+        """The same table and labels, with a column of the table as text."""
+        return LabelledSource(self._source.with_text(column), self._label, self._labels)
+
+    def _other_length(self, n_rows: int) -> TableError:
+        return TableError(
+            f"{self.name} has {n_rows:,} rows, but y has {len(self._labels):,} labels: "
+            "inconsistent numbers of samples. Give one label per row."
+        )
+
+    def _pieces(self, columns: list[str]) -> Batches:
+        others = [name for name in columns if name != self._label]
+        done = 0
+        for batch in self._source.batches(others or self._source.schema.names[:1]):
+            labels = self._labels.slice(done, batch.num_rows)
+            done += batch.num_rows
+            if len(labels) < batch.num_rows:
+                raise self._other_length(done)
+            yield batch.append_column(self._label, labels)
+        if done != len(self._labels):
+            raise self._other_length(done)

@@ -1,0 +1,77 @@
+"""What a user may type by mistake, and the sentence that answers it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from devnet.cli.main import main
+
+N = 400
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wrong")
+    generator = np.random.default_rng(0)
+    label = [1 if i % 20 == 3 else 0 for i in range(N)]
+    frame = pd.DataFrame(
+        {
+            "amount": generator.lognormal(size=N) + np.array(label),
+            "shop": generator.choice(["baker", "grocer", "casino"], N),
+            "fraud": label,
+        }
+    )
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.assign(fraud=1 - 2 * frame["fraud"]).to_csv(folder / "signs.csv", index=False)
+    words = frame["fraud"].map({0: "ok", 1: "fraud"}).to_numpy(dtype=object)
+    words[3], words[23] = "Fraud", "fraud "
+    frame.assign(fraud=words).to_csv(folder / "words.csv", index=False)
+    (folder / "models").mkdir()
+    return folder
+
+
+@pytest.fixture
+def devnet(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    return lambda words: CliRunner().invoke(main, words.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            "fit t.csv --label fraud -o m.devnet --seed -1",
+            "--seed -1 is not possible: give a whole",
+        ),
+        ("compare t.csv --label fraud --seed -1", "--seed -1 is not possible: give a whole"),
+        (
+            "fit t.csv --label fraud --label shop -o m.devnet",
+            "--label is given 2 times, as 'fraud'",
+        ),
+        (
+            "fit t.csv --label fraud --categorical shop --ignore shop -o m.devnet",
+            "'shop' cannot be a category and be left out or name rows; drop --categorical shop, "
+            "or drop --ignore shop or --id shop.",
+        ),
+        ("score models t.csv -o x.csv", "models is a folder, not a model"),
+        ("inspect models", "models is a folder, not a model"),
+        ("score t.csv t.csv -o x.csv", "the model comes first, then the table"),
+        ("fit signs.csv --label fraud -o m.devnet", "'1' or '-1': --anomaly -1"),
+    ],
+)
+def test_words_that_are_wrong_get_a_sentence(devnet, folder, words, sentence):
+    done = devnet(words)
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+    assert not (folder / "m.devnet").exists()
+
+
+def test_anomaly_minus_one_and_fraud_in_several_spellings(devnet):
+    done = devnet("fit signs.csv --label fraud --anomaly -1 -o s.devnet")
+    assert done.exit_code == 0, done.output
+    assert "(fraud = -1): 20" in done.stdout
+    done = devnet("fit words.csv --label fraud -o w.devnet")
+    assert done.exit_code == 0, done.output
+    assert "(fraud = fraud): 20" in done.stdout
+    assert "Note: 'fraud', 'Fraud', 'fraud ' in the column 'fraud' are one label." in done.stderr
