@@ -41,21 +41,22 @@ def expected(frame):
     return TableModel(**FAST).fit(frame, "fraud").score(frame)
 
 
-@pytest.mark.parametrize("form", ["frame", "polars", "dict", "arrow", "file"])
+@pytest.mark.parametrize("form", ["frame", "polars", "dict", "arrow", "stream", "file"])
 def test_fit_x_y_is_fit_table_label(frame, X, expected, form, tmp_path):
     forms = {
         "frame": lambda: (X, frame["fraud"]),
         "polars": lambda: (pl.from_pandas(X), pl.from_pandas(frame)["fraud"]),
         "dict": lambda: ({name: X[name] for name in X}, frame["fraud"].tolist()),
         "arrow": lambda: (make_table()[0].drop_columns(["fraud"]), make_table()[0]["fraud"]),
+        "stream": lambda: (make_table()[0].drop_columns(["fraud"]).to_reader(), frame["fraud"]),
         "file": lambda: (tmp_path / "X.parquet", frame[["fraud"]].to_numpy()),
     }
     X.to_parquet(tmp_path / "X.parquet")
     rows, labels = forms[form]()
     model = TableModel(**FAST)
     assert model.fit(rows, labels) is model
-    assert model.score(rows).equals(expected)
-    assert model.label_ == ("fraud" if form in ("frame", "polars") else "label")
+    assert model.score(forms[form]()[0]).equals(expected)
+    assert model.label_ == ("fraud" if form in ("frame", "polars", "stream") else "label")
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,12 @@ def describe_model(model: TableModel) -> dict[str, Any]:
 
 def fit_notes(model: TableModel) -> list[str | Sentence]:
     """What a user should know before trusting a fit."""
-    spellings = spelling_notes(model.label_, model.spellings_)
-    read = model.encoder_.reader.notes()
-    notes = [*spellings, *read, *policy_notes(model), *_leak_notes(model)]
+    notes = [
+        *spelling_notes(model.label_, model.spellings_),
+        *model.encoder_.reader.notes(),
+        *policy_notes(model),
+        *_leak_notes(model),
+    ]
     if model.n_labelled_ < FEW:
         few = count_text(model.n_labelled_, "labelled anomaly is", "labelled anomalies are")
         notes.append(

@@ -84,7 +84,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
     day_first : bool, optional
         Whether 04/05/2017 is in May. By default, the values of the table decide, or else the
         month comes first between slashes, and the day between dashes or points.
-    missing : str or collection of str
+    missing : collection of str
         Values that mean a missing one, in all columns, such as "9999" or "unknown". The usual
         marks, such as "n/a", are known among numbers and dates.
     policy : AlertPolicy, default=FalseAlarmRate(0.01)
@@ -187,22 +187,21 @@ class TableModel(ClassifierMixin, BaseEstimator):
         method = METHODS[known(self.method, METHODS, "method")]
         detector = method(random_state=draw_seed(generator), **(self.parameters or {}))
         labels, categorical = given_labels(table, label), _names(self.categorical)
-        missing = tuple(_names(self.missing))
-        opened = open_table(
+        conventions = Conventions(self.decimal_comma, self.day_first, tuple(_names(self.missing)))
+        source = open_table(
             table,
             types=dict.fromkeys(categorical, pa.string()),
-            missing=missing,
+            missing=conventions.missing,
             decimal_comma=self.decimal_comma,
         )
-        source = labels.beside(opened)
         rows = read_training_rows(
-            source,
+            labels.beside(source),
             labels.name,
             anomaly=_as_label(self.anomaly),
             ignore=_names(self.ignore),
             id_column=self.id_column,
             categorical=categorical,
-            conventions=Conventions(self.decimal_comma, self.day_first, missing),
+            conventions=conventions,
             generator=generator,
             on_rows=on_rows,
         )

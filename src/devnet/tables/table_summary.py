@@ -64,8 +64,8 @@ class TableSummary:
         self.schema = schema
         self.label = label
         self.ignore = frozenset(ignore)
-        self.scored = own_scores(schema, [*ignore, *categorical, *label_names])
         self.reader = TableReader() if reader is None else reader
+        self.scored = own_scores(schema, [*ignore, *categorical, *label_names])
         self.n_rows = 0
         self.columns: dict[str, ColumnSummary | None] = {  # None if it is not learned from
             field.name: None
