@@ -11,13 +11,16 @@ import scipy.sparse as sp
 
 from devnet.core.layout import MAX_COLUMNS, Layout
 from devnet.core.model_file import edited, field
+from devnet.core.rows import WIDE
 from devnet.core.sentence import Setting
+from devnet.detectors.methods import RECOMMENDED
 from devnet.tables.column_check import check_column, unknown_columns
 from devnet.tables.column_names import ColumnNames
 from devnet.tables.columns.arrow_values import kind_of, one_value, plain
 from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
+from devnet.tables.columns.text import TextColumn
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 from devnet.tables.table_matrix import fill_dense, is_smaller_sparse, to_sparse
@@ -118,6 +121,32 @@ class TableEncoder:
         widths, is_wide = zip(*blocks, strict=True)
         return Layout(widths, is_wide)
 
+    @property
+    def has_text(self) -> bool:
+        """Whether a column is free text."""
+        return any(isinstance(column, TextColumn) for column in self.columns)
+
+    def without_text(self, method: str) -> "TableEncoder":
+        """The encoder for a method that does not learn from text, which it leaves out."""
+        if not self.has_text:
+            return self
+        texts = [column for column in self.columns if isinstance(column, TextColumn)]
+        others = [column for column in self.columns if column not in texts]
+        if not others:
+            raise TableError(
+                f"{method} does not learn from text, and the table has nothing else to learn from; "
+                "take another method: ",
+                Setting("method", RECOMMENDED),
+            )
+        why = f"text: {method} does not learn from text"
+        left_out = {column.name: LeftOut(column.name, Why.TEXT, why) for column in texts}
+        return TableEncoder(
+            others,
+            {**self.left_out, **left_out},
+            label=self.label,
+            is_sparse=self.is_sparse and sum(column.width for column in others) >= WIDE,
+        )
+
     @cached_property
     def owner(self) -> np.ndarray:
         """Which of `names` each column of the matrix belongs to, (n_columns,)."""
@@ -178,8 +207,14 @@ class TableEncoder:
         types = {column.name: column.csv_type for column in self.columns}
         return {name: found for name, found in types.items() if found is not None}
 
-    def phrase(self, batch_row: dict[str, Any], name: str) -> str:
-        """One value of a row in words, for one of `names`."""
+    def phrase(
+        self, batch_row: dict[str, Any], name: str, by_entry: sp.csr_array | None = None
+    ) -> str:
+        """One value of a row in words, for one of `names`.
+
+        Given what each matrix column adds to its score, (1, n_columns), a text is described by
+        the words that add most.
+        """
         found = self.names.find(name)
         if found is None:
             raise TableError(f"the model has no column {name!r} to say anything about.")
@@ -187,7 +222,12 @@ class TableEncoder:
         value = one_value(batch_row.get(column.name))
         if kind_of(value.type).name not in column.accepts:
             value = pa.nulls(1)
-        return column.phrase(value) if entry is None else column.entry_phrase(value, entry)
+        if entry is not None:
+            return column.entry_phrase(value, entry)
+        if by_entry is None or not column.is_wide:
+            return column.phrase(value)
+        start = self._starts[self.columns.index(column)]
+        return column.reason(value, by_entry[:, start : start + column.width])
 
     def to_header(self) -> dict[str, Any]:
         """The encoder as JSON values."""

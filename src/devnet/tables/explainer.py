@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from devnet.core.model_file import edited, field, size_of, tensor
 from devnet.core.wording import contribution_text
-from devnet.explanation import baseline_score, contributions, nearest, typical_row
+from devnet.explanation import baseline_score, contributions, nearest, sum_groups, typical_row
 from devnet.significance.ranks import ConformalRanks
 from devnet.tables.encoder import TableEncoder
 
@@ -93,7 +93,12 @@ class Explainer:
             return []
         matrix = self.encoder.encode_checked(rows)
         scores = self.detector.anomaly_score(matrix)
-        profiles = sp.csr_array(self.contributions(matrix))
+        by_entry = self._by_entry(matrix)
+        profiles = sp.csr_array(
+            self.contributions(matrix)
+            if by_entry is None
+            else sum_groups(by_entry, self.encoder.owner)
+        )
         parts = [self._by_column(profiles[[i]]) for i in range(len(rows))]
         raw = rows.select(self.encoder.read_columns())
         typical = baseline_score(self.detector, self.baseline)
@@ -106,7 +111,11 @@ class Explainer:
                 float(p_value),
                 typical,
                 parts[i],
-                self._reasons({name: raw[name][i] for name in raw.column_names}, parts[i]),
+                self._reasons(
+                    {name: raw[name][i] for name in raw.column_names},
+                    parts[i],
+                    None if by_entry is None else by_entry[[i]],
+                ),
                 alike[i],
             )
             for i, p_value in enumerate(ranks.p_value(scores))
@@ -131,11 +140,25 @@ class Explainer:
         names = [self.encoder.names[i] for i in profile.indices[order]]
         return dict(zip(names, profile.data[order].tolist(), strict=True))
 
-    def _reasons(self, raw: dict[str, Any], parts: dict[str, float]) -> list[Reason]:
+    def _by_entry(self, matrix: Any) -> sp.csr_array | None:
+        """Contributions of the matrix columns (n, d), if a text is to be explained by its words."""
+        if not self.encoder.has_text:
+            return None
+        found = sp.csr_array(contributions(self.detector, matrix, self.baseline))
+        found.sort_indices()
+        return found
+
+    def _reasons(
+        self, raw: dict[str, Any], parts: dict[str, float], by_entry: sp.csr_array | None
+    ) -> list[Reason]:
         least = LEAST_SHARE * max(parts.values(), default=0.0)
         highest = list(parts.items())[:N_REASONS]
         return [
-            Reason(name, part, f"{self.encoder.phrase(raw, name)}: {contribution_text(part)}")
+            Reason(
+                name,
+                part,
+                f"{self.encoder.phrase(raw, name, by_entry)}: {contribution_text(part)}",
+            )
             for name, part in highest
             if part > least
         ]

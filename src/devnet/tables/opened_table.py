@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from devnet.tables.table_model import TableModel
 
 
+TEXT_ROWS = 4096  # rows with text that are scored at once
+
+
 class ScoredBatch(NamedTuple):
     """A batch of a table with the scores of its rows."""
 
@@ -82,8 +85,7 @@ class OpenedTable:
             return np.flatnonzero(~has_label(batch[label], model.anomaly_))
 
         keep = None if label is None else unknown
-        encode = model.encoder_.encode_checked
-        for done, one in _score_batches(batches, model.detector_, encode, keep):
+        for done, one in _score_batches(batches, model, keep):
             yield one
             if on_rows is not None:
                 on_rows(done)
@@ -132,8 +134,7 @@ def scored_columns(model: "TableModel", scores: np.ndarray, alarm: Alarm) -> dic
 
 def _score_batches(
     batches: Iterator[pa.RecordBatch],
-    detector: Any,
-    encode: Callable[[pa.RecordBatch], Any],
+    model: "TableModel",
     keep: Callable[[pa.RecordBatch], np.ndarray] | None,
 ) -> Iterator[tuple[int, ScoredBatch]]:
     """Scored batches in order, each with the number of rows done, by several threads at once.
@@ -148,9 +149,18 @@ def _score_batches(
         if keep is not None:
             kept = keep(batch)
             batch, number = batch.take(kept), number[kept]
-        return done, ScoredBatch(batch, number, detector.anomaly_score(encode(batch)))
+        return done, ScoredBatch(batch, number, _scores(model, batch))
 
-    return map_ahead(score, _numbered(batches), None if detector.is_thread_safe else 1)
+    return map_ahead(score, _numbered(batches), None if model.detector_.is_thread_safe else 1)
+
+
+def _scores(model: "TableModel", batch: pa.RecordBatch) -> np.ndarray:
+    """Scores of a batch; one with text, whose matrix is large, is scored part by part."""
+    score, encode = model.detector_.anomaly_score, model.encoder_.encode_checked
+    if not model.encoder_.has_text or len(batch) <= TEXT_ROWS:
+        return score(encode(batch))
+    parts = [batch.slice(start, TEXT_ROWS) for start in range(0, len(batch), TEXT_ROWS)]
+    return np.concatenate([score(encode(part)) for part in parts])
 
 
 def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:

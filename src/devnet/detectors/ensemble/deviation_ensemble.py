@@ -28,6 +28,7 @@ from devnet.detectors.ensemble.deviation_trees import LARGEST_MARGIN
 from devnet.detectors.ensemble.expected_quality import ExpectedQuality, expect_quality
 from devnet.detectors.ensemble.hidden_anomalies import HiddenShare, screen
 from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
+from devnet.detectors.ensemble.mixed_learners import MixedLearners
 from devnet.detectors.ensemble.pool import (
     Pool,
     checksum,
@@ -43,7 +44,9 @@ from devnet.significance.calibration import MIN_LABELLED, Calibration
 from devnet.significance.ranks import ConformalRanks
 
 EXPLAINED_ROWS = 256  # labelled anomalies that column importance is averaged over
-KINDS: dict[str, type[Learners]] = {kind.__name__: kind for kind in (TableLearners, WideLearners)}
+KINDS: dict[str, type[Learners]] = {
+    kind.__name__: kind for kind in (TableLearners, WideLearners, MixedLearners)
+}
 
 
 class DeviationEnsemble(FewLabelDetector):
@@ -60,7 +63,9 @@ class DeviationEnsemble(FewLabelDetector):
     read significance from `p_value`. Columns need no scaling.
 
     Sparse rows of 4,096 columns or more have their own learner, without networks, trees, margin or
-    random draws: it tests every column separately and adds up the tests of a row's columns.
+    random draws: it tests every column separately and adds up the tests of a row's columns. Where
+    `layout` says that some columns are those of a text, each text has such a learner of its own,
+    next to the networks and trees of all other columns.
 
     Parameters
     ----------
@@ -99,7 +104,7 @@ class DeviationEnsemble(FewLabelDetector):
     pool_, posterior_ : arrays of shape (n_pool,)
         Indices of the unlabelled rows that were learned from, at most 20,000, and the probability
         that each is a hidden anomaly.
-    learners_ : TableLearners or WideLearners
+    learners_ : TableLearners, WideLearners or MixedLearners
         What was learned, and its `baseline`.
     n_features_in_ : int
     feature_names_in_ : array of str
@@ -229,7 +234,7 @@ class DeviationEnsemble(FewLabelDetector):
         if self.layout is not None:
             self.layout.check_width(rows.shape[1])
         generator = as_generator(self.random_state)
-        kind = type(self.learners_) if resume else _kind(rows)
+        kind = type(self.learners_) if resume else _kind(rows, self.layout)
         labelled, unlabelled, _ = find_halves(is_anomaly, sample_weight)
         size = kind.n_pool_rows(rows.shape[1])
         labelled = choose_rows(labelled, size, generator)
@@ -246,6 +251,7 @@ class DeviationEnsemble(FewLabelDetector):
             weight[labelled],
             labelled,
             find_positions(labelled, self.pool_),
+            self.layout,
         )
         self._check_pool(pool, resume=resume)
         settings = self._settings()
@@ -264,6 +270,7 @@ class DeviationEnsemble(FewLabelDetector):
         """Set `layout`."""
         self.layout = layout
 
+    uses_text = True
     keeps_unseen_scores = True
 
     def unseen_scores(self) -> Calibration:
@@ -292,9 +299,12 @@ class DeviationEnsemble(FewLabelDetector):
     def own_contributions(self, X: Any, baseline: np.ndarray) -> Any:
         """`contributions`, shifted if the baseline is not the learners' own."""
         found = self.contributions(X)
-        if not np.array_equal(baseline, self.learners_.baseline):
-            found = found - self.contributions(baseline[None])
-        return found
+        if np.array_equal(baseline, self.learners_.baseline):
+            return found
+        shift = self.contributions(baseline[None])
+        if sp.issparse(found):
+            shift = sp.csr_array(np.ones((found.shape[0], 1))) @ shift
+        return found - shift
 
     @property
     def is_thread_safe(self) -> bool:
@@ -403,7 +413,7 @@ class DeviationEnsemble(FewLabelDetector):
         if "bag_labelled" in tensors and len(tensors["bag_labelled"]) != k:
             raise edited("the ensemble", f"the bags do not hold {k} labelled anomalies")
         self.combination_ = Combination(
-            tensor(tensors, "combination_scale", (kind.n_scorers,), "float64"),
+            tensor(tensors, "combination_scale", (self.learners_.n_scorers,), "float64"),
             float(field(header, "combination_shift", is_finite_number)),
         )
         if not (self.combination_.scale > 0).all():
@@ -423,7 +433,9 @@ class DeviationEnsemble(FewLabelDetector):
             raise edited("the ensemble", "no unlabelled row has a weight above zero")
 
 
-def _kind(rows: Rows) -> type[Learners]:
+def _kind(rows: Rows, layout: Layout | None) -> type[Learners]:
+    if rows.is_sparse and layout is not None and any(layout.is_wide):
+        return WideLearners if layout.narrow() is None else MixedLearners
     return WideLearners if rows.is_sparse and rows.shape[1] >= WIDE else TableLearners
 
 

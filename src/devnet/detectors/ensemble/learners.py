@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -31,7 +31,10 @@ class Settings(NamedTuple):
 class Learners(ABC):
     """One or more scorers of the same rows, each on its own scale. Abstract."""
 
-    n_scorers: ClassVar[int]
+    @property
+    @abstractmethod
+    def n_scorers(self) -> int:
+        """Number of scorers."""
 
     @staticmethod
     @abstractmethod

@@ -6,6 +6,7 @@ from zlib import crc32
 import numpy as np
 import scipy.sparse as sp
 
+from devnet.core.layout import Layout
 from devnet.core.model_file import edited, tensor
 
 Matrix = Any
@@ -21,6 +22,7 @@ class Pool(NamedTuple):
     anomaly_weight: np.ndarray  # (K,)
     labelled: np.ndarray  # (K,) which training rows the anomalies are
     positions: np.ndarray  # (K,) of the anomalies among the unlabelled rows, or -1
+    layout: Layout | None = None  # of the d columns
 
 
 def choose_rows(numbers: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:

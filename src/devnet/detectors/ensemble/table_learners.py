@@ -22,14 +22,17 @@ MIN_POOL_ROWS = 2_000
 class TableLearners(Learners):
     """Networks on rank-normal columns and trees, both on bags of dense rows; final class."""
 
-    n_scorers = 2
-
     def __init__(
         self, networks: BaggedNetworks, trees: DeviationTrees, baseline: np.ndarray
     ) -> None:
         self.networks = networks
         self.trees = trees
         self._baseline = baseline
+
+    @property
+    def n_scorers(self) -> int:
+        """Two."""
+        return 2
 
     @staticmethod
     def n_pool_rows(n_columns: int) -> int:

@@ -20,10 +20,13 @@ class WideLearners(Learners):
     A few dozen anomalies teach networks and trees too little about a million columns.
     """
 
-    n_scorers = 1
-
     def __init__(self, learner: SparseLearner) -> None:
         self._learner = learner
+
+    @property
+    def n_scorers(self) -> int:
+        """One."""
+        return 1
 
     @staticmethod
     def n_pool_rows(n_columns: int) -> int:

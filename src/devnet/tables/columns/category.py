@@ -25,6 +25,7 @@ from devnet.tables.columns.column import (
 )
 from devnet.tables.columns.identifiers import are_distinct, unique
 from devnet.tables.columns.left_out import LeftOut, Why
+from devnet.tables.columns.text import LEAST_DISTINCT, TextColumn, is_free_text, text_column
 from devnet.tables.columns.text_values import (
     MAX_TEXT,
     MAX_VALUES,
@@ -68,9 +69,11 @@ class CategorySummary(ColumnSummary):
         if len(self.counts) > MAX_VALUES:
             self.counts = None
 
-    def learn(self, n_rows: int, sample: pa.Array) -> "CategoryColumn | LeftOut":
+    def learn(self, n_rows: int, sample: pa.Array) -> "CategoryColumn | TextColumn | LeftOut":
         """Return the encoding, or why there is none."""
         found = text_values(sample)
+        if self._is_free_text(found, sample):
+            return text_column(self.name, self.n_missing / n_rows, sample)
         counts = self.counts
         if counts is not None and len(counts) == 1 and not self.n_missing:
             return self._constant(next(iter(counts)))
@@ -98,6 +101,15 @@ class CategorySummary(ColumnSummary):
             zone=self.kind.zone,
             is_forced=self.is_forced,
         )
+
+    def _is_free_text(self, found: TextValues, sample: pa.Array) -> bool:
+        counts = found.counts()
+        n_distinct, n_known = int((counts > 0).sum()), int(counts.sum())
+        if self.is_forced or self.kind.name != "text" or n_distinct <= MAX_CATEGORIES:
+            return False
+        if n_distinct < LEAST_DISTINCT * n_known:
+            return False
+        return is_free_text(pc.unique(sample), are_distinct=are_distinct(counts))
 
     def _constant(self, text: str) -> LeftOut:
         if len(text) == MAX_TEXT:
