@@ -43,6 +43,7 @@ bench: .venv/installed  ## measure speed against named rivals in the same run
 	$(BIN)/python benchmarks/tables.py
 
 reproduce: .venv/installed  ## run all experiments again and compare with the committed results (three hours)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group raw
 	for name in $(EXPERIMENTS); do \
 	    $(BIN)/devnet experiment run $$name --results $(REPRODUCED) || exit 1; done
 	$(BIN)/devnet experiment verify --results $(REPRODUCED) --against experiments/results

@@ -215,6 +215,7 @@ BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
     "expectation": _expectation_figures,
     "unknown anomalies": _unknown_figures,
     "runtime": _runtime_figures,
+    "raw tables": lambda cells: [],
 }
 
 

@@ -2,27 +2,22 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import stats
 from sklearn.cluster import KMeans
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import average_precision_score
 
 from devnet.datasets import Dataset
+from devnet.experiments.outcome import Outcome, auc, fit_and_score
 from devnet.experiments.protocol import Task, make_task
+from devnet.experiments.raw_measure import raw_tables
 from devnet.significance.calibration import calibrate
 
 LEVELS = (0.8, 0.9, 0.95, 0.975, 0.99, 0.999)  # confidence
 LEVEL, BAND = 0.01, (0.025, 0.975)  # for calibrated p-values
 KINDS = ("all", "all but one")
-
-
-class Outcome(NamedTuple):
-    """The results of a run."""
-
-    metrics: dict[str, float]
-    seconds: dict[str, float]
 
 
 def ranking(
@@ -45,8 +40,8 @@ def ranking(
         wrong_labels=wrong_labels,
         protocol=protocol,
     )
-    scores, seconds = _fit_and_score(detector, task)
-    return Outcome(_auc(task.is_anomaly, scores), seconds)
+    scores, seconds = fit_and_score(detector, task)
+    return Outcome(auc(task.is_anomaly, scores), seconds)
 
 
 def significance(
@@ -59,7 +54,7 @@ def significance(
 ) -> Outcome:
     """Shares of normal and anomalous test rows with a p-value below each level."""
     task = _few_labels(dataset, seed, n_labelled, contamination)
-    _, seconds = _fit_and_score(detector, task)
+    _, seconds = fit_and_score(detector, task)
     p_values = detector.p_value(task.test)
     metrics = {}
     for level in LEVELS:
@@ -121,7 +116,7 @@ def expectation(
     same share of anomalies.
     """
     task = _few_labels(dataset, seed, n_labelled, contamination)
-    scores, seconds = _fit_and_score(detector, task)
+    scores, seconds = fit_and_score(detector, task)
     expected = detector.expected_quality(contamination)
     share = detector.hidden_anomaly_share_
     share_of_test = task.is_anomaly.mean()
@@ -174,12 +169,12 @@ def unknown_anomalies(
         contamination=contamination,
         may_be_labelled=~is_chosen if labelled_kinds == "all but one" else dataset.is_anomaly,
     )
-    scores, seconds = _fit_and_score(detector, task)
+    scores, seconds = fit_and_score(detector, task)
     metrics = {"share of anomalies": float(is_chosen.sum() / len(anomalies))}
     for name, part_of in (("this kind", is_chosen), ("other kinds", ~is_chosen)):
         part = part_of[task.origin] | ~task.is_anomaly
-        auc = _auc(task.is_anomaly[part], scores[part])
-        metrics |= {f"{metric}, {name}": value for metric, value in auc.items()}
+        found = auc(task.is_anomaly[part], scores[part])
+        metrics |= {f"{metric}, {name}": value for metric, value in found.items()}
     return Outcome(metrics, seconds)
 
 
@@ -199,8 +194,8 @@ def runtime(
         rows[is_anomaly] += np.float32(0.5)
     y = (np.arange(n_rows) < 30).astype(int)
     task = Task(train, y, test, is_anomaly, np.arange(n_rows))
-    scores, seconds = _fit_and_score(detector, task)
-    return Outcome(_auc(is_anomaly, scores), seconds)
+    scores, seconds = fit_and_score(detector, task)
+    return Outcome(auc(is_anomaly, scores), seconds)
 
 
 MEASURES: dict[str, Callable[..., Outcome]] = {
@@ -210,6 +205,7 @@ MEASURES: dict[str, Callable[..., Outcome]] = {
     "expectation": expectation,
     "unknown anomalies": unknown_anomalies,
     "runtime": runtime,
+    "raw tables": raw_tables,
 }
 
 
@@ -222,19 +218,3 @@ def _few_labels(dataset: Dataset, seed: int, n_labelled: int, contamination: flo
         n_labelled=n_labelled,
         contamination=contamination,
     )
-
-
-def _fit_and_score(detector: Any, task: Task) -> tuple[np.ndarray, dict[str, float]]:
-    start = time.perf_counter()
-    detector.fit(task.train, task.y)
-    fitted = time.perf_counter()
-    scores = detector.anomaly_score(task.test)
-    scored = time.perf_counter()
-    return scores, {"fit": fitted - start, "score": scored - fitted}
-
-
-def _auc(is_anomaly: np.ndarray, scores: np.ndarray) -> dict[str, float]:
-    return {
-        "AUC-ROC": float(roc_auc_score(is_anomaly, scores)),
-        "AUC-PR": float(average_precision_score(is_anomaly, scores)),
-    }

@@ -14,10 +14,12 @@ from devnet.core.names import known
 from devnet.core.parameters import check_parameters
 from devnet.core.sentence import Setting, UserError
 from devnet.datasets.catalogue import DATASETS
+from devnet.datasets.raw_tables import RAW_TABLES
 from devnet.detectors.methods import METHODS, find_method
 from devnet.experiments.measures import MEASURES
 
 SYNTHETIC = "synthetic"  # for measures that make their own rows
+OTHER_SETS: dict[str, Iterable[str]] = {"runtime": [SYNTHETIC], "raw tables": RAW_TABLES}
 FIELDS = {
     "title": (str, "a text"),
     "question": (str, "a text"),
@@ -174,9 +176,9 @@ def _check(experiment: Experiment) -> None:
         if type(value) is not kind or (name in REQUIRED and not value):
             raise ValueError(f"{name} = {value!r} must be {words}.")
     known(experiment.measure, MEASURES, "measure")
+    sets = OTHER_SETS.get(experiment.measure, DATASETS)
     for dataset in experiment.datasets:
-        own = experiment.measure == "runtime"
-        known(dataset, [SYNTHETIC] if own else DATASETS, f"data set of {experiment.measure}")
+        known(dataset, sets, f"data set of {experiment.measure}")
     for name, method in experiment.methods.items():
         _check_method(name, method)
     _check_grid(experiment)

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from devnet import __version__
+from devnet.datasets.raw_tables import RAW_TABLES
 from devnet.detectors.methods import find_method
 from devnet.experiments.measures import MEASURES
 from devnet.experiments.memory import forget_peak_memory, peak_memory
 from devnet.experiments.plan import SYNTHETIC, Experiment, Run
 from devnet.experiments.results import ResultsFile, RunRecord
 from devnet.experiments.shared_data import open_shared, share
+from devnet.experiments.shared_tables import open_shared_table, share_table
 from devnet.experiments.workers import Answer, Workers
 
 
@@ -175,6 +177,8 @@ def prepare(dataset: str, folder: Path) -> Data:
     """In a worker: prepare a data set for all workers, and describe it."""
     if dataset == SYNTHETIC:
         return Data("synthetic: made for each run.", {})
+    if dataset in RAW_TABLES:
+        return Data(*share_table(dataset, folder))
     share(dataset, folder)
     shared = open_shared(dataset, folder)
     return Data(shared.description, {"likeness": shared.likeness, **shared.size._asdict()})
@@ -187,7 +191,7 @@ def perform(run: Run, folder: Path) -> dict[str, Any]:
     parameters = dict(run.parameters)
     method = find_method(parameters.pop("method"))
     detector = method(**parameters, random_state=run.seed)
-    dataset = None if run.dataset == SYNTHETIC else open_shared(run.dataset, folder)
+    dataset = _open(run.dataset, folder)
     outcome = MEASURES[run.measure](detector, dataset, run.seed, **run.settings)
     seconds = outcome.seconds | {"total": time.perf_counter() - start}
     return {
@@ -195,6 +199,13 @@ def perform(run: Run, folder: Path) -> dict[str, Any]:
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
         "peak_memory_mb": round(peak_memory() / 1e6, 1),
     }
+
+
+def _open(dataset: str, folder: Path) -> Any:
+    """What the measure gets."""
+    if dataset == SYNTHETIC:
+        return None
+    return (open_shared_table if dataset in RAW_TABLES else open_shared)(dataset, folder)
 
 
 @cache

@@ -10,6 +10,7 @@ from devnet.experiments.cells import RANKING, Cells, differing_data, in_words
 from devnet.experiments.comparison_table import comparison_table
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import SYNTHETIC, Experiment
+from devnet.experiments.raw_results import raw_results
 from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import log_slope
 from devnet.experiments.table import Cell, ResultTable, plus_minus
@@ -181,6 +182,7 @@ BUILDERS: dict[str, Callable[[Cells], list[ResultTable]]] = {
     "expectation": _expectation_tables,
     "unknown anomalies": _unknown_tables,
     "runtime": _runtime_tables,
+    "raw tables": raw_results,
 }
 
 
