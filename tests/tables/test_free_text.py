@@ -66,11 +66,15 @@ def model(table):
     return TableModel(random_state=0, parameters=SMALL).fit(table, "fraud")
 
 
-def kind_of(values):
+def encoder_of(values):
     table = pa.table({"column": values, "used": np.arange(len(values)) % 3 / 2})
     summary = TableSummary(table.schema)
     summary.add(table)
-    encoder = TableEncoder.learn(summary, table)
+    return TableEncoder.learn(summary, table)
+
+
+def kind_of(values):
+    encoder = encoder_of(values)
     found = {column.name: column.kind for column in encoder.columns}
     return found.get("column") or encoder.left_out["column"].text
 
@@ -186,9 +190,24 @@ def test_two_texts_have_a_vote_each(table):
     assert importance["description"] > 5 * importance["note"]  # which is that of another row
 
 
+def test_long_messages_become_words_and_short_addresses_runs_of_characters_too():
+    generator = np.random.default_rng(0)
+    words = [one + other for one in USUAL for other in USUAL]
+    long = ["Dear team, " * 20 + " ".join(generator.choice(words, 40)) for _ in range(300)]
+    short = [f"https://{some(USUAL, i)[0]}.com/{some(USUAL, i)[1]}?q={i}" for i in range(300)]
+    for values, detail in ((long, "words; 6"), (short, "words and runs of characters; 3")):
+        assert encoder_of(values).columns[0].detail().startswith(detail)
+
+
 def test_a_text_column_of_a_model_file_is_checked(model):
     header = next(c for c in model.encoder_.columns if c.kind == "text").to_header()
     assert encoding_from_header(json.loads(json.dumps(header))).to_header() == header
-    for wrong in ({"size": 1000}, {"size": 1 << 30}, {"length": -1.0}, {"size": "wide"}):
+    for wrong in (
+        {"size": 1000},
+        {"size": 1 << 30},
+        {"length": -1.0},
+        {"size": "wide"},
+        {"has_runs": 1},
+    ):
         with pytest.raises(ModelFileError):
             encoding_from_header({**header, **wrong})

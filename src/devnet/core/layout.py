@@ -1,7 +1,6 @@
 """Which columns of a matrix were one column of the table it was made from."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -51,7 +50,7 @@ class Layout:
         """Columns of the matrix."""
         return sum(self.widths)
 
-    @cached_property
+    @property
     def block(self) -> np.ndarray:
         """Which block each column of the matrix belongs to, (n_columns,)."""
         return np.repeat(np.arange(len(self.widths)), self.widths)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from devnet.core.model_file import edited, size_of, tensor
 
 NO_CHILD = -1  # both children of a leaf
+PREFIX = "tree"  # of the names of a forest's arrays in a model file
 DTYPES = {
     "left": "int32",
     "right": "int32",
@@ -124,17 +125,24 @@ class Forest:
             current = above
         return credits
 
-    def to_tensors(self) -> dict[str, np.ndarray]:
+    def to_tensors(self, prefix: str = PREFIX) -> dict[str, np.ndarray]:
         """Named arrays of a model file."""
-        arrays = {f"tree_{name}": part for name, part in self._nodes._asdict().items()}
-        return {**arrays, "tree_start": self._start}
+        arrays = {f"{prefix}_{name}": part for name, part in self._nodes._asdict().items()}
+        return {**arrays, f"{prefix}_start": self._start}
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, np.ndarray], *, n_trees: int, n_columns: int) -> Self:
+    def from_tensors(
+        cls,
+        tensors: dict[str, np.ndarray],
+        *,
+        n_trees: int,
+        n_columns: int,
+        prefix: str = PREFIX,
+    ) -> Self:
         """Build the forest of a model file; everything is checked before a row descends."""
-        n_nodes = size_of(tensors, "tree_left")
-        start = tensor(tensors, "tree_start", (n_trees,), "int64")
-        nodes = Tree(*(tensor(tensors, f"tree_{n}", (n_nodes,), k) for n, k in DTYPES.items()))
+        n_nodes = size_of(tensors, f"{prefix}_left")
+        start = tensor(tensors, f"{prefix}_start", (n_trees,), "int64")
+        nodes = Tree(*(tensor(tensors, f"{prefix}_{n}", (n_nodes,), k) for n, k in DTYPES.items()))
         _check_starts(start, n_nodes)
         _check_nodes(nodes, start, n_columns)
         return cls(nodes, start, n_columns)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devnet import ModelFileError
+from devnet.core.layout import Layout
 from devnet.detectors.ensemble.bags import (
     SWAPPED_SHARE,
     Bags,
@@ -213,3 +214,28 @@ def test_a_missing_bag_gets_a_sentence(name, seed):
     del tensors[name]
     with pytest.raises(ModelFileError, match="should hold a tensor"):
         Bags.from_tensors(tensors, 5, 100)
+
+
+def test_swapped_rows_are_possible_rows_under_a_layout(seed):
+    """One category each, and a number from the same row as the mark that it is missing."""
+    generator = np.random.default_rng(seed)
+    layout = Layout((1, 3, 2), (False, False, False))
+    category = np.eye(3, dtype=np.float32)[generator.integers(3, size=40)]
+    number = generator.normal(size=(40, 1)).astype(np.float32)
+    anomalies = np.hstack([number, category, number + 10, -number])
+    drawn = generator.integers(40, size=500)
+    rows = swap_values(anomalies, drawn, np.arange(40), generator, layout)
+    np.testing.assert_array_equal(rows[:, 1:4].sum(axis=1), 1)
+    np.testing.assert_allclose(rows[:, 4] - 10, -rows[:, 5], atol=1e-5)
+    moved = (rows != anomalies[drawn])[:, [0, 4]].mean(axis=0)
+    np.testing.assert_allclose(moved, 0.2, atol=0.07)
+
+
+def test_a_layout_of_single_columns_swaps_as_none_does(seed):
+    anomalies = np.random.default_rng(seed).normal(size=(9, 4)).astype(np.float32)
+    drawn, donors = np.arange(9), np.arange(5)
+    one, other = (
+        swap_values(anomalies, drawn, donors, np.random.default_rng(1), layout)
+        for layout in (None, Layout((1,) * 4, (False,) * 4))
+    )
+    np.testing.assert_array_equal(one, other)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from devnet.detectors.ensemble.combination import (
-    ERROR_FLOOR,
     PRIOR_LABELLED,
     Combination,
     combine,
     rank_error,
+    top_rank,
 )
 from devnet.detectors.ensemble.learners import OutOfBag
 
@@ -59,14 +59,45 @@ def test_unlabelled_rows_have_mean_zero_and_spread_one(n_learners, seed):
     assert np.average(scores**2, weights=weight) == pytest.approx(1)
 
 
-def test_a_learner_weighs_by_the_inverse_of_its_error(seed):
+def shares_above(vote, weight):
+    """The share of the unlabelled rows above each labelled anomaly, pair by pair."""
+    above = vote.unlabelled[None] > vote.labelled[:, None]
+    ties = vote.unlabelled[None] == vote.labelled[:, None]
+    return (above + ties / 2) @ weight / weight.sum()
+
+
+@given(
+    labelled=st.lists(st.integers(0, 9), min_size=1),
+    unlabelled=st.lists(st.integers(0, 9), min_size=1),
+)
+def test_the_top_rank_is_a_geometric_mean_of_shares(labelled, unlabelled):
+    vote = OutOfBag(np.array(unlabelled, float), np.array(labelled, float))
+    n = len(unlabelled)
+    expected = np.prod(shares_above(vote, np.ones(n)) + 1 / n) ** (1 / len(labelled))
+    assert top_rank(vote, np.ones(n)) == pytest.approx(expected)
+
+
+def test_a_learner_weighs_by_the_inverse_square_of_its_top_rank(seed):
     votes, weight = make_votes(seed)
-    spread = [np.sqrt(np.cov(vote.unlabelled, aweights=weight, ddof=0)) for vote in votes]
-    error = np.array([1 - area(vote, weight) for vote in votes])
-    shrunk = (12 * error + PRIOR_LABELLED * error.mean()) / (12 + PRIOR_LABELLED)
-    expected = 1 / ((shrunk + ERROR_FLOOR) * spread)
+    spread = np.array([np.sqrt(np.cov(v.unlabelled, aweights=weight, ddof=0)) for v in votes])
+    n = (weight > 0).sum()
+    rank = np.array([np.exp(np.log(shares_above(v, weight) + 1 / n).mean()) for v in votes])
+    shrunk = (12 * rank + PRIOR_LABELLED * rank.mean()) / (12 + PRIOR_LABELLED)
+    expected = 1 / (shrunk**2 * spread)
     found = combine(votes, weight).scale
     np.testing.assert_allclose(found / found[0], expected / expected[0])
+    found = combine(votes, weight, np.array([1, 0.5])).scale
+    np.testing.assert_allclose(found[1] / found[0], expected[1] / expected[0] / 2)
+
+
+def test_a_learner_with_anomalies_at_the_very_top_outweighs_one_with_a_better_mean_rank():
+    unlabelled = np.arange(1000.0)
+    top = OutOfBag(unlabelled, np.array([999.5] * 7 + [500.0] * 3))  # three of ten are missed
+    even = OutOfBag(unlabelled, np.full(10, 900.0))
+    weight = np.ones(1000)
+    assert rank_error(top, weight) > rank_error(even, weight)
+    scale = combine([top, even], weight).scale
+    assert scale[0] > 2 * scale[1]
 
 
 def test_scores_without_any_spread_divide_nothing_by_zero():

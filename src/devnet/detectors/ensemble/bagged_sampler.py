@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from devnet.core.layout import Layout
 from devnet.detectors.ensemble.bags import Bags, swap_values
 from devnet.engine.sampler import Batch
 
@@ -27,6 +28,8 @@ class BaggedSampler:
         Number of batches.
     generators : sequence of numpy Generators
         One per member; a member draws the same numbers whatever the others are.
+    layout : Layout, optional
+        Of the d columns; values of a block are swapped together.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class BaggedSampler:
         *,
         n_steps: int,
         generators: Sequence[np.random.Generator],
+        layout: Layout | None = None,
     ) -> None:
         self._unlabelled = unlabelled
         half = min(HALF, bags.unlabelled.shape[1])
@@ -47,7 +51,7 @@ class BaggedSampler:
             usable = bag[counts[bag]]
             usable = usable if len(usable) else bag
             drawn.append(generator.choice(usable, (n_steps, half)))
-            rows, weight = _swap_variants(anomalies, count, generator)
+            rows, weight = _swap_variants(anomalies, count, generator, layout)
             variants.append(rows)
             weights.append(weight)
         self._drawn = np.stack(drawn)  # (m, n_steps, half)
@@ -73,7 +77,10 @@ class BaggedSampler:
 
 
 def _swap_variants(
-    anomalies: np.ndarray, count: np.ndarray, generator: np.random.Generator
+    anomalies: np.ndarray,
+    count: np.ndarray,
+    generator: np.random.Generator,
+    layout: Layout | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Variants (v, a, d) of a bootstrap's anomalies with values swapped, and weights (a,).
 
@@ -88,5 +95,5 @@ def _swap_variants(
         drawn, weight = np.tile(np.arange(n_anomalies), n_variants), count / count.sum()
     else:
         drawn, weight = generator.choice(donors, n_variants * size), np.full(size, 1 / size)
-    rows = swap_values(anomalies, drawn, donors, generator)
+    rows = swap_values(anomalies, drawn, donors, generator, layout)
     return rows.reshape(n_variants, size, d), weight

@@ -5,6 +5,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from devnet.core.layout import Layout
 from devnet.core.model_file import edited, size_of, tensor
 from devnet.detectors.ensemble.pool import Pool
 
@@ -99,13 +100,25 @@ def extend_bags(
 
 
 def swap_values(
-    anomalies: np.ndarray, drawn: np.ndarray, donors: np.ndarray, generator: np.random.Generator
+    anomalies: np.ndarray,
+    drawn: np.ndarray,
+    donors: np.ndarray,
+    generator: np.random.Generator,
+    layout: Layout | None = None,
 ) -> np.ndarray:
     """The drawn anomalies, each with a fifth of its values taken from the donors.
 
     Anomalies (K, d), indices of the drawn ones (r,) and of the donors -> rows (r, d). A value
-    keeps its column. What labelled anomalies have in common stays; peculiarities of one blur.
+    keeps its column. What labelled anomalies have in common stays; peculiarities of one blur. The
+    columns of a block of the layout move together: a row has one category, not two or none.
     """
+    if layout is not None and len(layout.widths) < layout.n_columns:
+        size = (len(drawn), len(layout.widths))
+        is_swapped = generator.random(size, dtype=np.float32) < SWAPPED_SHARE
+        source = np.repeat(drawn[:, None], size[1], axis=1)  # (r, n_blocks)
+        source[is_swapped] = donors[generator.integers(len(donors), size=is_swapped.sum())]
+        moved: np.ndarray = anomalies[source[:, layout.block], np.arange(layout.n_columns)]
+        return moved
     rows: np.ndarray = anomalies[drawn]
     is_swapped = generator.random(rows.size, dtype=np.float32) < SWAPPED_SHARE
     swapped = np.flatnonzero(is_swapped)  # positions in the flat rows

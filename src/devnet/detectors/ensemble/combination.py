@@ -9,8 +9,7 @@ from devnet.detectors.ensemble.learners import OutOfBag
 from devnet.engine.data_reference import DataReference
 from devnet.engine.reference_scores import UnlabelledScores
 
-ERROR_FLOOR = 0.001  # a rank error that few labels cannot distinguish from zero
-PRIOR_LABELLED = 5  # weight, in labelled anomalies, of the belief that all learners are equal
+PRIOR_LABELLED = 15  # weight, in labelled anomalies, of the belief that all learners are equal
 
 
 class Combination(NamedTuple):
@@ -27,23 +26,36 @@ class Combination(NamedTuple):
         return np.asarray(total)
 
 
-def combine(votes: Sequence[OutOfBag], weight: np.ndarray) -> Combination:
+def combine(
+    votes: Sequence[OutOfBag], weight: np.ndarray, trust: np.ndarray | None = None
+) -> Combination:
     """Find the combination with mean 0 and spread 1 over the unlabelled rows, weighted (n,).
 
     The paper names two kinds of reference: a prior, or scores of the data. Each learner is trained
     against the prior. Their out-of-bag scores then serve as the data-driven reference, on whose
-    scale the scores of different learners can be added. A learner is weighted by the inverse of
-    its out-of-bag rank error.
+    scale the scores of different learners can be added. A learner weighs by the inverse square of
+    its top rank, out of bag and shrunk to the mean of all, times the trust in it (n_learners,).
     """
     mean_and_std = DataReference().after_training
     scores = np.stack([vote.unlabelled for vote in votes])  # (n_learners, n)
     spread = mean_and_std(lambda: UnlabelledScores(scores, weight)).std[:, 0]
-    error = np.array([rank_error(vote, weight) for vote in votes])
+    rank = np.array([top_rank(vote, weight) for vote in votes])
     n_labelled = len(votes[0].labelled)
-    error = (n_labelled * error + PRIOR_LABELLED * error.mean()) / (n_labelled + PRIOR_LABELLED)
-    scale = 1 / ((error + ERROR_FLOOR) * spread)
+    rank = (n_labelled * rank + PRIOR_LABELLED * rank.mean()) / (n_labelled + PRIOR_LABELLED)
+    scale = (1.0 if trust is None else trust) / (rank**2 * spread)
     total = mean_and_std(lambda: UnlabelledScores((scale @ scores)[None], weight))
     return Combination(scale / total.std[0], float((total.mean / total.std)[0, 0]))
+
+
+def top_rank(vote: OutOfBag, weight: np.ndarray) -> float:
+    """Geometric mean of the shares of unlabelled rows, weighted (n,), above labelled anomalies.
+
+    A tie counts half, and one row is added to those above. The geometric mean looks at the top of
+    the ranking: an anomaly that rises from the first hundredth of the rows to the first thousandth
+    counts as much as one that rises from the lowest row to the first tenth.
+    """
+    one_row = 1 / np.count_nonzero(weight)
+    return float(np.exp(np.log(_shares_above(vote, weight) + one_row).mean()))
 
 
 def rank_error(vote: OutOfBag, weight: np.ndarray) -> float:
@@ -51,9 +63,15 @@ def rank_error(vote: OutOfBag, weight: np.ndarray) -> float:
 
     It is 1 minus the area under the ROC curve; a tie counts half.
     """
+    return float(_shares_above(vote, weight).mean())
+
+
+def _shares_above(vote: OutOfBag, weight: np.ndarray) -> np.ndarray:
+    """Share of the unlabelled rows that score above each labelled anomaly, (K,)."""
     order = np.argsort(vote.unlabelled)
     ordered = vote.unlabelled[order]
     below = np.append(0, np.cumsum(weight[order]))
     below /= below[-1]
     sides = [below[np.searchsorted(ordered, vote.labelled, side)] for side in ("left", "right")]
-    return float(1 - np.mean(sides))
+    shares: np.ndarray = 1 - np.mean(sides, axis=0)
+    return shares

@@ -20,15 +20,15 @@ from devnet.core.model_file import (
     tensor,
 )
 from devnet.core.parameters import Constraint, number, whole_number
-from devnet.core.rows import WIDE, Rows, in_threads
+from devnet.core.rows import Rows, in_threads
 from devnet.core.seeds import RANDOM_STATE, as_generator
 from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.ensemble.combination import Combination, combine
 from devnet.detectors.ensemble.deviation_trees import LARGEST_MARGIN
 from devnet.detectors.ensemble.expected_quality import ExpectedQuality, expect_quality
 from devnet.detectors.ensemble.hidden_anomalies import HiddenShare, screen
+from devnet.detectors.ensemble.learner_kinds import KINDS, choose_kind
 from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
-from devnet.detectors.ensemble.mixed_learners import MixedLearners
 from devnet.detectors.ensemble.pool import (
     Pool,
     checksum,
@@ -37,27 +37,22 @@ from devnet.detectors.ensemble.pool import (
     read_ascending,
     read_shares,
 )
-from devnet.detectors.ensemble.table_learners import TableLearners
-from devnet.detectors.ensemble.wide_learners import WideLearners
 from devnet.engine.sampler import find_halves
 from devnet.significance.calibration import MIN_LABELLED, Calibration
 from devnet.significance.ranks import ConformalRanks
 
 EXPLAINED_ROWS = 256  # labelled anomalies that column importance is averaged over
-KINDS: dict[str, type[Learners]] = {
-    kind.__name__: kind for kind in (TableLearners, WideLearners, MixedLearners)
-}
 
 
 class DeviationEnsemble(FewLabelDetector):
     """Rank the rows of a table by deviation networks and deviation trees together.
 
     The paper learns scores end to end from balanced batches of few labelled anomalies and many
-    unlabelled rows. Here two kinds of learners that err differently do so: networks on rank-normal
-    columns, trained with the deviation loss, and decision trees whose leaves are worth the margin
-    times their share of anomalies. Each member learns from its own bag, so some members have not
-    seen a given training row. Their out-of-bag scores provide the reference that turns all scores
-    into one deviation, the p-values, the share of hidden anomalies and the expected quality.
+    unlabelled rows. Here networks on rank-normal columns, trained with the deviation loss, and
+    trees, whose leaves are worth the margin times their share of anomalies, do so; PU trees of
+    small unbalanced bags, with the best and with random cuts, vote too. Each member learns from its
+    own bag. Scores by members that did not see a row weigh the votes, turn them into one deviation,
+    and give the p-values, the share of hidden anomalies and the expected quality.
 
     A typical unlabelled row scores 0, and 1 is the spread of these rows. The scale is not Gaussian:
     read significance from `p_value`. Columns need no scaling.
@@ -72,7 +67,7 @@ class DeviationEnsemble(FewLabelDetector):
     n_networks : int, default=10
         Deviation networks of 20 hidden units.
     n_trees : int, default=64
-        Deviation trees.
+        Balanced trees, and as many PU trees with random cuts; half as many more with the best cuts.
     margin : float, default=5.0
         Deviation that labelled anomalies should reach in every member; the paper's a.
     confidence : float, default=0.95
@@ -234,7 +229,7 @@ class DeviationEnsemble(FewLabelDetector):
         if self.layout is not None:
             self.layout.check_width(rows.shape[1])
         generator = as_generator(self.random_state)
-        kind = type(self.learners_) if resume else _kind(rows, self.layout)
+        kind = type(self.learners_) if resume else choose_kind(rows, self.layout)
         labelled, unlabelled, _ = find_halves(is_anomaly, sample_weight)
         size = kind.n_pool_rows(rows.shape[1])
         labelled = choose_rows(labelled, size, generator)
@@ -261,7 +256,8 @@ class DeviationEnsemble(FewLabelDetector):
         pool = pool._replace(weight=pool.weight * (1 - self.posterior_))
         earlier = self.learners_ if resume else None
         self.learners_, votes = kind.learn(pool, settings, generator, earlier)
-        self.combination_ = combine(votes, pool.weight)
+        trust = self.learners_.trust(len(labelled))
+        self.combination_ = combine(votes, pool.weight, trust)
         of_halves = [self.combination_(scores) for scores in zip(*votes, strict=True)]
         self.out_of_bag_ = OutOfBag(*of_halves)
         self.column_importance_ = self._importance(pool.anomalies[:EXPLAINED_ROWS])
@@ -431,12 +427,6 @@ class DeviationEnsemble(FewLabelDetector):
         self.pool_weight_ = read_shares(tensors, "pool_weight", n)
         if not self.pool_weight_.any():
             raise edited("the ensemble", "no unlabelled row has a weight above zero")
-
-
-def _kind(rows: Rows, layout: Layout | None) -> type[Learners]:
-    if rows.is_sparse and layout is not None and any(layout.is_wide):
-        return WideLearners if layout.narrow() is None else MixedLearners
-    return WideLearners if rows.is_sparse and rows.shape[1] >= WIDE else TableLearners
 
 
 def _read_importance(tensors: dict[str, np.ndarray], n_columns: int) -> np.ndarray:

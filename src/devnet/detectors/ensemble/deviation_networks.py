@@ -154,6 +154,7 @@ def train_networks(
             pool.weight > 0,
             n_steps=n_steps,
             generators=generators[span],
+            layout=pool.layout,
         )
         reference_of = prior.for_training(1, n_steps, list(generators[span]), lambda array: array)
         train(

@@ -11,7 +11,7 @@ from devnet.core.seeds import draw_seed
 from devnet.detectors.ensemble.bags import Bags, draw_bags, out_of_bag_mean, swap_values
 from devnet.detectors.ensemble.learners import OutOfBag
 from devnet.detectors.ensemble.pool import Pool
-from devnet.engine.forest import Forest, Tree, read_tree
+from devnet.engine.forest import PREFIX, Forest, Tree, read_tree
 
 BAG_ROWS = 256  # unlabelled rows that a tree learns from, and as many anomalies
 MIN_LEAF = 2  # rows
@@ -37,11 +37,13 @@ class DeviationTrees:
         return mean
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:
+    def from_tensors(
+        cls, tensors: dict[str, np.ndarray], n_columns: int, prefix: str = PREFIX
+    ) -> Self:
         """Restore the trees from the arrays of a model file, after checking them."""
-        n_trees = size_of(tensors, "tree_start")
-        forest = Forest.from_tensors(tensors, n_trees=n_trees, n_columns=n_columns)
-        value = tensors["tree_value"]
+        n_trees = size_of(tensors, f"{prefix}_start")
+        forest = Forest.from_tensors(tensors, n_trees=n_trees, n_columns=n_columns, prefix=prefix)
+        value = tensors[f"{prefix}_value"]
         if value.min() < 0 or value.max() > LARGEST_MARGIN:
             raise edited("the trees", f"the value of a node is not within 0 and {LARGEST_MARGIN}")
         return cls(forest)
@@ -64,11 +66,15 @@ def grow_trees(
 
     in_threads(len(generators), grow, at_least=1)
     forest = Forest.of((trees[member] for member in sorted(trees)), pool.rows.shape[1])
-    out_of_bag = OutOfBag(
+    return DeviationTrees(forest), out_of_bag(forest, pool, bags)
+
+
+def out_of_bag(forest: Forest, pool: Pool, bags: Bags) -> OutOfBag:
+    """Scores of the pool's rows by the trees whose bags do not hold them."""
+    return OutOfBag(
         out_of_bag_mean(forest.each_value(pool.rows), bags.holds_unlabelled(len(pool.rows))),
         out_of_bag_mean(forest.each_value(pool.anomalies), bags.anomalies > 0),
     )
-    return DeviationTrees(forest), out_of_bag
 
 
 def _grow(
@@ -80,7 +86,7 @@ def _grow(
     size = len(unlabelled)
     donors = np.repeat(np.arange(len(pool.anomalies)), bags.anomalies[member])
     drawn = donors[generator.integers(len(donors), size=size)]
-    anomalies = swap_values(pool.anomalies, drawn, donors, generator)
+    anomalies = swap_values(pool.anomalies, drawn, donors, generator, pool.layout)
     tree = DecisionTreeClassifier(
         max_features=_n_candidates(*pool.anomalies.shape),
         min_samples_leaf=MIN_LEAF,

@@ -36,6 +36,10 @@ class Learners(ABC):
     def n_scorers(self) -> int:
         """Number of scorers."""
 
+    def trust(self, n_labelled: int) -> np.ndarray:
+        """How much each scorer's vote counts before any evidence, (n_scorers,)."""
+        return np.ones(self.n_scorers)
+
     @staticmethod
     @abstractmethod
     def n_pool_rows(n_columns: int) -> int:

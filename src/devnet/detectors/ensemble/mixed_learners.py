@@ -74,6 +74,10 @@ class MixedLearners(Learners):
         """The scorers of the narrow columns, and one for each text."""
         return self._table.n_scorers + len(self._texts)
 
+    def trust(self, n_labelled: int) -> np.ndarray:
+        """As much in each text as in the most trusted other scorer."""
+        return np.append(self._table.trust(n_labelled), np.ones(len(self._texts)))
+
     @staticmethod
     def n_pool_rows(n_columns: int) -> int:
         """The same for any number of columns: nearly all of them are those of texts."""

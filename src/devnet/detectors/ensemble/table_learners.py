@@ -1,6 +1,6 @@
-"""The learners of tables: deviation networks and deviation trees, which err differently."""
+"""The learners of tables: deviation networks and three kinds of trees, which err differently."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
@@ -12,27 +12,40 @@ from devnet.detectors.ensemble.deviation_networks import BAG_ROWS, BaggedNetwork
 from devnet.detectors.ensemble.deviation_trees import DeviationTrees, grow_trees
 from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
 from devnet.detectors.ensemble.pool import Pool
+from devnet.detectors.ensemble.pu_trees import grow_pu_trees
 from devnet.detectors.ensemble.rank_normal import LARGEST, RankNormal
 
 POOL_ROWS = 20_000  # more do not help
 POOL_VALUES = 1 << 24  # in these rows
 MIN_POOL_ROWS = 2_000
+PU_TREES = 1.5  # for each balanced tree, and for each extra tree, which takes longer to walk
+HALF_TRUSTED = 10  # labelled anomalies with which a vote of PU trees counts half
+FORESTS = ("tree", "pu_tree", "extra_tree")  # names in a model file; that of 0.1.0 has one
 
 
 class TableLearners(Learners):
-    """Networks on rank-normal columns and trees, both on bags of dense rows; final class."""
+    """Networks on rank-normal columns and forests, all on bags of dense rows; final class.
+
+    Networks and balanced trees see what labelled anomalies have in common; PU trees box in single
+    groups of them. The model files of 0.1.0 have no PU trees.
+    """
 
     def __init__(
-        self, networks: BaggedNetworks, trees: DeviationTrees, baseline: np.ndarray
+        self, networks: BaggedNetworks, forests: Sequence[DeviationTrees], baseline: np.ndarray
     ) -> None:
         self.networks = networks
-        self.trees = trees
+        self.forests = forests
         self._baseline = baseline
 
     @property
     def n_scorers(self) -> int:
-        """Two."""
-        return 2
+        """The networks are one, and each forest is one."""
+        return 1 + len(self.forests)
+
+    def trust(self, n_labelled: int) -> np.ndarray:
+        """PU trees count less the fewer anomalies they can box in."""
+        share = n_labelled / (n_labelled + HALF_TRUSTED)
+        return np.array([1.0, 1.0, *[share] * (len(self.forests) - 1)])
 
     @staticmethod
     def n_pool_rows(n_columns: int) -> int:
@@ -75,20 +88,23 @@ class TableLearners(Learners):
             pool, encoding, bags, margin=settings.margin, generators=generators, earlier=network
         )
         generators = generator.spawn(settings.n_trees)
-        trees, tree_votes = grow_trees(pool, margin=settings.margin, generators=generators)
+        balanced = grow_trees(pool, margin=settings.margin, generators=generators)
+        generators = generator.spawn(round(PU_TREES * settings.n_trees))
+        pu = grow_pu_trees(
+            pool, margin=settings.margin, generators=generators, n_extra=settings.n_trees
+        )
+        forests, tree_votes = zip(balanced, *pu, strict=True)
         baseline = np.median(np.clip(pool.rows, -LARGEST, LARGEST), axis=0, overwrite_input=True)
-        learners = cls(networks, trees, baseline)
-        return learners, [network_votes, tree_votes]
+        return cls(networks, forests, baseline), [network_votes, *tree_votes]
 
     def scores(self, rows: np.ndarray) -> list[np.ndarray]:
-        """Scores of rows (b, d) by the networks and by the trees, (b,) each."""
-        return [self.networks.score(rows), self.trees.score(rows)]
+        """Scores of rows (b, d) by the networks and by each forest, (b,) each."""
+        return [self.networks.score(rows), *(forest.score(rows) for forest in self.forests)]
 
     def contributions(self, rows: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Integrated gradients of the networks plus path contributions of the trees, (b, d)."""
-        parts = [
-            learner.contributions(rows, self._baseline) for learner in (self.networks, self.trees)
-        ]
+        learners: list[BaggedNetworks | DeviationTrees] = [self.networks, *self.forests]
+        parts = [learner.contributions(rows, self._baseline) for learner in learners]
         return np.tensordot(scale, parts, axes=1)
 
     @property
@@ -103,17 +119,17 @@ class TableLearners(Learners):
 
     def to_tensors(self) -> dict[str, np.ndarray]:
         """Named arrays of a model file."""
-        return {
-            **self.networks.to_tensors(),
-            **self.trees.forest.to_tensors(),
-            "baseline": self._baseline,
-        }
+        tensors = {**self.networks.to_tensors(), "baseline": self._baseline}
+        for name, trees in zip(FORESTS, self.forests, strict=False):
+            tensors |= trees.forest.to_tensors(name)
+        return tensors
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int, n_pool: int) -> Self:
         """Restore the learners from the arrays of a model file, after checking them."""
+        names = FORESTS if f"{FORESTS[-1]}_start" in tensors else FORESTS[:1]
         return cls(
             BaggedNetworks.from_tensors(tensors, n_columns, n_pool),
-            DeviationTrees.from_tensors(tensors, n_columns),
+            [DeviationTrees.from_tensors(tensors, n_columns, name) for name in names],
             tensor(tensors, "baseline", (n_columns,)),
         )

@@ -25,7 +25,7 @@ from devnet.tables.columns.column import (
 )
 from devnet.tables.columns.identifiers import are_distinct, unique
 from devnet.tables.columns.left_out import LeftOut, Why
-from devnet.tables.columns.text import LEAST_DISTINCT, TextColumn, is_free_text, text_column
+from devnet.tables.columns.text import TextColumn, is_free_text, text_column
 from devnet.tables.columns.text_values import (
     MAX_TEXT,
     MAX_VALUES,
@@ -72,7 +72,7 @@ class CategorySummary(ColumnSummary):
     def learn(self, n_rows: int, sample: pa.Array) -> "CategoryColumn | TextColumn | LeftOut":
         """Return the encoding, or why there is none."""
         found = text_values(sample)
-        if self._is_free_text(found, sample):
+        if self._is_free_text(sample):
             return text_column(self.name, self.n_missing / n_rows, sample)
         counts = self.counts
         if counts is not None and len(counts) == 1 and not self.n_missing:
@@ -102,14 +102,12 @@ class CategorySummary(ColumnSummary):
             is_forced=self.is_forced,
         )
 
-    def _is_free_text(self, found: TextValues, sample: pa.Array) -> bool:
-        counts = found.counts()
-        n_distinct, n_known = int((counts > 0).sum()), int(counts.sum())
-        if self.is_forced or self.kind.name != "text" or n_distinct <= MAX_CATEGORIES:
+    def _is_free_text(self, sample: pa.Array) -> bool:
+        if self.is_forced or self.kind.name != "text":
             return False
-        if n_distinct < LEAST_DISTINCT * n_known:
-            return False
-        return is_free_text(pc.unique(sample), are_distinct=are_distinct(counts))
+        known = sample.drop_null()
+        texts = pc.unique(known)  # uncut
+        return len(texts) > MAX_CATEGORIES and is_free_text(texts, len(known))
 
     def _constant(self, text: str) -> LeftOut:
         if len(text) == MAX_TEXT:

@@ -40,8 +40,8 @@ class Characters(NamedTuple):
     code: np.ndarray  # (n,) uint32
     row: np.ndarray  # (n,) the text that a character belongs to
 
-    def ngrams(self, n_columns: int) -> NGrams:
-        """All n-grams of all texts."""
+    def ngrams(self, n_columns: int, *, has_runs: bool) -> NGrams:
+        """All words and pairs of words of all texts, and all runs of characters."""
         prefix = _prefix_sums(self.code)
         starts, ends = _words(self.code)
         is_pair = self.row[starts[:-1]] == self.row[starts[1:]]
@@ -51,7 +51,7 @@ class Characters(NamedTuple):
             (starts[:-1][is_pair], ends[1:][is_pair], _pairs(words)[is_pair]),
         ]
         n_marks = np.append(0, np.cumsum(self.code == 0))
-        for length in RUNS:
+        for length in RUNS if has_runs else ():
             start = np.arange(max(0, len(self.code) - length + 1))
             start = start[n_marks[start + length] == n_marks[start]]
             found.append((start, start + length, _hash(prefix, start, start + length) * RUN))
@@ -59,12 +59,12 @@ class Characters(NamedTuple):
         return NGrams(self.row[start], _columns(hashes, n_columns), start, stop)
 
 
-def matrix_of(texts: pa.Array, n_columns: int) -> sp.csr_array:
+def matrix_of(texts: pa.Array, n_columns: int, *, has_runs: bool) -> sp.csr_array:
     """Texts -> CSR matrix (n, n_columns) that is 1 where a text has an n-gram.
 
-    `n_columns` is a power of 2. A missing text has no n-grams.
+    `n_columns` is a power of 2. Runs of characters are optional. A missing text has no n-grams.
     """
-    parts = [_tile_matrix(tile, n_columns) for tile in _tiles(texts)]
+    parts = [_tile_matrix(tile, n_columns, has_runs) for tile in _tiles(texts)]
     if not parts:
         return sp.csr_array((0, n_columns), dtype=np.float32)
     return sp.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
@@ -95,8 +95,8 @@ def _tiles(texts: pa.Array) -> Iterator[pa.Array]:
             yield texts.slice(start, stop - start)
 
 
-def _tile_matrix(texts: pa.Array, n_columns: int) -> sp.csr_array:
-    found = characters_of(texts).ngrams(n_columns)
+def _tile_matrix(texts: pa.Array, n_columns: int, has_runs: bool) -> sp.csr_array:
+    found = characters_of(texts).ngrams(n_columns, has_runs=has_runs)
     keys = np.sort(found.row * n_columns + found.column)
     keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
     ends = np.searchsorted(keys, np.arange(len(texts) + 1) * n_columns)

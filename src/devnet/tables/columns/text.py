@@ -21,6 +21,7 @@ from devnet.tables.columns.column import (
     read_number,
     read_shared,
 )
+from devnet.tables.columns.identifiers import DISTINCT
 from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.columns.ngrams import MOST_CHARACTERS, characters_of, matrix_of
 
@@ -34,23 +35,26 @@ MANY_WORDS, LONG = 4, 30  # words, or characters, of a text that is more than a 
 COMMON = 0.9  # share of texts from which a word says nothing
 TELLING = 0.5  # share of texts that must have a word in common with some others
 WORD = re.compile(r"(?<![^\W_])[^\W\d_]{2,}(?![^\W_])")  # letters, but not within a code
+MOST_WITH_RUNS = 300  # characters of texts, on average, whose runs of characters are used
 LEAST_SHARE = 0.3  # of the largest part of a character, which a named one must have
 HALF = 0.5  # of a word, from which all of it is named
 N_NAMED = 2  # runs of characters that a reason names
 
 
-def is_free_text(texts: pa.Array, *, are_distinct: bool) -> bool:
-    """Whether distinct texts are free text, rather than names of rows or of categories.
+def is_free_text(texts: pa.Array, n_rows: int) -> bool:
+    """Whether the distinct texts of rows are free text, not names of rows or of categories.
 
     Free text has words that recur in some other texts, but not in all; identifiers do not. If a
     text is often repeated, it must also be long.
     """
+    if len(texts) < LEAST_DISTINCT * n_rows:
+        return False
     step = -(-len(texts) // LOOKED_AT)
-    found = [text[:LOOKED_INTO] for text in texts[::step].to_pylist() if text is not None]
+    found = [text[:LOOKED_INTO] for text in texts[::step].to_pylist()]
     words = [WORD.findall(text.lower()) for text in found]
     is_long = np.mean([len(text.split()) for text in found]) >= MANY_WORDS
     is_long = is_long or np.mean([len(text) for text in found]) >= LONG
-    if not (is_long or are_distinct):
+    if not is_long and len(texts) < DISTINCT * n_rows:
         return False
     count = Counter(word for one in words for word in set(one))
     recurs = {word for word, n in count.items() if 2 <= n <= COMMON * len(found)}
@@ -60,7 +64,8 @@ def is_free_text(texts: pa.Array, *, are_distinct: bool) -> bool:
 def text_column(name: str, missing: float, texts: pa.Array) -> "TextColumn":
     """The encoding of free texts like these."""
     length = pc.mean(pc.utf8_length(texts)).as_py()
-    return TextColumn(name, missing, size=WIDTH, length=float(length or 0))
+    has_runs = (length or 0) <= MOST_WITH_RUNS
+    return TextColumn(name, missing, size=WIDTH, length=float(length or 0), has_runs=has_runs)
 
 
 @final
@@ -84,8 +89,8 @@ class TextSummary(ColumnSummary):
 class TextColumn(ColumnEncoding):
     """One column for each n-gram, found by its hash: 1 where a text contains it.
 
-    N-grams are words, pairs of words, and runs of three to five characters. A missing text has a
-    column of its own.
+    N-grams are words, pairs of words and, of short texts, runs of three to five characters. In long
+    ones, runs say nothing that words do not. A missing text has a column of its own.
     """
 
     kind: ClassVar[str] = "text"
@@ -94,6 +99,7 @@ class TextColumn(ColumnEncoding):
 
     size: int
     length: float  # mean number of characters
+    has_runs: bool  # of characters
 
     @property
     def width(self) -> int:
@@ -123,7 +129,7 @@ class TextColumn(ColumnEncoding):
     def entries(self, values: pa.Array) -> list[Entry]:
         """The encoded values."""
         texts = pa.nulls(len(values), pa.large_string()) if is_empty(values) else plain(values)
-        matrix = matrix_of(texts, self.size)
+        matrix = matrix_of(texts, self.size, has_runs=self.has_runs)
         row = np.repeat(np.arange(len(texts), dtype=np.int32), np.diff(matrix.indptr))
         without = np.flatnonzero(is_missing(texts)).astype(np.int32)
         if not len(without):
@@ -146,16 +152,15 @@ class TextColumn(ColumnEncoding):
         `parts` (1, width) are what its n-grams add.
         """
         text = None if is_empty(value) else plain(value)[0].as_py()
-        named = [] if text is None else telling_runs(text, parts)
+        named = [] if text is None else telling_runs(text, parts, has_runs=self.has_runs)
         if not named:
             return self.phrase(value)
         return f"{shown(self.name)} contains {' and '.join(map(_quoted, named))}"
 
     def detail(self) -> str:
         """What the training table had in the column."""
-        return (
-            f"words and runs of characters; {number_text(round(self.length))} characters on average"
-        )
+        parts = "words and runs of characters" if self.has_runs else "words"
+        return f"{parts}; {number_text(round(self.length))} characters on average"
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Self:
@@ -164,17 +169,18 @@ class TextColumn(ColumnEncoding):
             **read_shared(header),
             size=field(header, "size", _is_width),
             length=read_number(header, "length", lambda value: value >= 0),
+            has_runs=field(header, "has_runs", lambda value: isinstance(value, bool)),
         )
 
 
-def telling_runs(text: str, parts: sp.csr_array) -> list[str]:
+def telling_runs(text: str, parts: sp.csr_array, *, has_runs: bool) -> list[str]:
     """The runs of a text's characters that add most, given what its n-grams add, (1, width).
 
     What an n-gram adds is spread over its characters, wherever the text has it. Neighbours that
     add a good share of what the best character adds make a run.
     """
     characters = characters_of(pa.array([text[:MOST_CHARACTERS]], pa.large_string()))
-    grams = characters.ngrams(parts.shape[1])
+    grams = characters.ngrams(parts.shape[1], has_runs=has_runs)
     position = np.searchsorted(parts.indices, grams.column)
     position = np.minimum(position, max(0, parts.nnz - 1))
     is_known = (parts.indices[position] == grams.column) if parts.nnz else np.zeros(0, dtype=bool)
