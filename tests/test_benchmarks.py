@@ -19,6 +19,7 @@ SECTIONS = {
         *("scoring", "encoding", "commands", "explanations", "memory_of_scoring", "memory_of_fit"),
     ],
     "lazy_updates": ["news20", "URL"],
+    "advice": ["rules"],
 }
 
 

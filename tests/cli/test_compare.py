@@ -19,10 +19,10 @@ def table(tmp_path):
     label = np.arange(300) < 30
     amount = generator.lognormal(size=300) + 5 * label
     hour = np.where(label, 3, generator.integers(0, 24, size=300))
-    columns = zip(range(300), amount, hour, label, strict=True)
-    lines = [f"P{number},{a:.2f},{h},{int(is_fraud)}" for number, a, h, is_fraud in columns]
+    columns = zip(range(300), amount, generator.normal(size=300), hour, label, strict=True)
+    lines = [f"P{i},{a:.2f},{b:.5f},{h},{int(is_fraud)}" for i, a, b, h, is_fraud in columns]
     path = tmp_path / "payments.csv"
-    path.write_text("\n".join(["payment,amount,hour,fraud", *lines]) + "\n")
+    path.write_text("\n".join(["payment,amount,balance,hour,fraud", *lines]) + "\n")
     return path
 
 
@@ -57,7 +57,7 @@ def test_methods_stand_in_a_table_and_advice_and_next_command_follow(table):
     assert lines[5].split() == ["chance", "0.1", "0.500"]
     taken = rows[0][1]
     assert lines[7].startswith("Unlabelled rows count as normal here")
-    assert lines[8].startswith(f"Take {taken}: AUC-PR {rows[0][2]} (")
+    assert re.search(rf"[Tt]ake {re.escape(taken)}: AUC-PR {rows[0][2]} \(", lines[8])
 
 
 def test_the_next_command_fits_the_method_that_is_taken(table):
@@ -72,6 +72,9 @@ def test_json_has_all_figures(table):
     assert (result.exit_code, result.stderr) == (0, "")
     found = json.loads(result.stdout, parse_constant=refuse_constant)
     assert (found["n_rows"], found["n_labelled"], found["n_splits"]) == (300, 30, 3)
+    assert (found["time"], found["group"], found["n_equal"], found["notes"]) == (None, None, 0, [])
+    assert set(found["undecided"]) <= {QUICK[1], QUICK[3]} - {found["recommended"]}
+    assert found["test_share"] == pytest.approx(1 / 3)
     assert found["recommended"] == found["to_beat"] == found["methods"][0]["method"]
     for one in found["methods"]:
         assert set(one) == {"method", "auc_pr", "auc_roc", "lead", "seconds"}
@@ -151,3 +154,60 @@ def test_a_missing_file_and_no_repeats_are_bad_input(table):
     assert is_a_sentence(devnet("nowhere.csv", "--label", "fraud"))
     assert devnet(table, "--label", "fraud", "--repeats", "0").exit_code == 2
     assert devnet(table).exit_code == 2
+
+
+@pytest.fixture
+def dated(table):
+    """The payments with a day and a customer; three rows are copies, and one has no day."""
+    header, *lines = table.read_text().splitlines()
+    days = [f"2024-{1 + i % 9:02d}-{1 + i % 28:02d}" for i in range(300)]
+    lines = [
+        f"{line},{day},c{i % 50}" for i, (line, day) in enumerate(zip(lines, days, strict=True))
+    ]
+    lines[7] = lines[7].replace(days[7], "")
+    lines += [f"Q{i}{lines[40].removeprefix('P40')}" for i in range(3)]
+    table.write_text("\n".join([f"{header},booked,customer", *lines]) + "\n")
+    return table
+
+
+def test_compare_time_booked_group_customer_tells_how_rows_were_split(dated):
+    result = devnet(
+        dated, "--label", "fraud", *QUICK[:2], "--time", "booked", "--group", "customer"
+    )
+    assert result.exit_code == 0, result.stderr
+    first = result.stdout.splitlines()[0]
+    assert first.endswith(
+        " splits by booked, each learning from the past, each customer on one side"
+    )
+    assert result.stderr.splitlines() == [
+        "Note: 1 row has no 'booked': left out, as past and future take one.",
+        "Note: 4 rows equal another one in all columns that are used; equal rows are never on both "
+        "sides of a split.",
+    ]
+    assert "--time" not in result.stdout.partition("Next: ")[2]
+
+
+def test_compare_json_has_the_split_and_the_copies(dated):
+    words = ["--label", "fraud", *QUICK[:2], "--group", "customer", "--json"]
+    found = json.loads(devnet(dated, *words).stdout)
+    assert (found["time"], found["group"], found["n_equal"]) == (None, "customer", 4)
+    assert found["notes"] == [
+        "4 rows equal another one in all columns that are used; equal rows are never on both "
+        "sides of a split."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--time", "boked"], "Did you mean 'booked'?"),
+        (["--group", "custmer"], "Did you mean 'customer'?"),
+        (["--time", "customer"], "such as 'c30'. Name a column of dates, or of numbers"),
+        (["--time", "fraud"], "name another column with --time."),
+        (["--group", "fraud"], "name another column with --group."),
+    ],
+)
+def test_compare_by_a_column_that_cannot_split_rows_ends_in_a_sentence(dated, words, told):
+    result = devnet(dated, "--label", "fraud", *words)
+    assert is_a_sentence(result), result.output
+    assert told in result.stderr

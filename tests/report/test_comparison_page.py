@@ -5,7 +5,7 @@ import re
 import numpy as np
 from support.pages import NASTY, check
 
-from devnet.experiments.advice import SplitResult, advise, evaluate, method_to_beat
+from devnet.experiments.advice import SplitResult, advise, choose_method, evaluate
 from devnet.experiments.comparison import RECALLS, Comparison
 from devnet.report.comparison_page import make_comparison_page
 
@@ -31,12 +31,12 @@ def make_found(qualities=QUALITIES, n_splits=9, **changed):
             SplitResult(value, 0.9, curve, 0.01 if method == "iForest" else 1.5)
             for value, curve in zip(values.tolist(), curves, strict=True)
         ]
-    to_beat = method_to_beat(runs)
+    to_beat = choose_method(runs, 0.6, 1 / 3)
     evaluated = evaluate(runs, to_beat, 1 / 3)
-    recommended, advice = advise(evaluated, to_beat, by_chance=0.6)
+    verdict = advise(evaluated, to_beat, by_chance=0.6)
     found = Comparison(
         "payments.parquet", "fraud", "1", 200_000, 60, 100_000, n_splits, 0.0003, to_beat,
-        evaluated, {"mine:Own": "it wants more memory"}, recommended, advice,
+        evaluated, {"mine:Own": "it wants more memory"}, *verdict,
     )  # fmt: skip
     return found._replace(**changed)
 
@@ -51,9 +51,9 @@ def test_all_facts_are_on_the_page():
         "labelled, fraud = 1 60", "unlabelled rows compared 100,000", "splits 9",
         "AUC-PR by chance 0.0003",
         f"PU trees {best.auc_pr.mean:.3f}", f"{best.auc_pr.low:.3f} to {best.auc_pr.high:.3f}",
-        f"+{best.lead.mean:.3f} +{best.lead.low:.3f} to +{best.lead.high:.3f} 1.5",
+        f"{best.auc_pr.low:.3f} to {best.auc_pr.high:.3f} 0.900 – 1.5",
         f"{ours.lead.mean:.3f} {ours.lead.low:.3f} to {ours.lead.high:.3f}".replace("-", "−"),
-        "Lead over deviation ensemble", "under 0.1", "mine:Own it wants more memory",
+        "Lead over PU trees", "under 0.1", "mine:Own it wants more memory",
         "3 parts at random, 3 times.", "count as normal for all methods",
         "a random sample of the table's", "folds 3", "repeats 3", "numpy",
     ):  # fmt: skip
@@ -141,3 +141,28 @@ def test_foreign_text_is_escaped_everywhere():
 
 def test_a_page_is_the_same_each_time():
     assert make_comparison_page(make_found()) == make_comparison_page(make_found())
+
+
+def test_the_page_tells_that_the_past_ranked_the_future_and_what_was_kept_together():
+    found = make_found(
+        n_splits=6, time="booked", group="customer", notes=["7 rows equal another one."]
+    )
+    words = check(make_comparison_page(found))
+    for told in (
+        "Rows were ordered by booked. In each of 6 windows",
+        "Rows with the same customer were never on both sides: those of a window were not learned",
+        "7 rows equal another one.", "time booked", "windows 6", "group customer",
+    ):  # fmt: skip
+        assert told in words, told
+    for untold in ("parts at random", "folds 3", "repeats"):
+        assert untold not in words
+
+
+def test_methods_that_cannot_be_told_from_the_one_taken_are_marked():
+    found = make_found({"PU trees": 0.5, "DevNet": 0.499, "deviation ensemble": 0.2})
+    assert found.undecided == ["DevNet"]
+    words = check(make_comparison_page(found))
+    assert words.count("may be as good") == 2
+    assert "DevNet may be as good" in words
+    assert "Cannot tell PU trees and DevNet apart" in words
+    assert "may be as good" not in check(make_comparison_page(make_found()))

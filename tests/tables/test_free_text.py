@@ -14,6 +14,7 @@ from sklearn.metrics import average_precision_score
 import devnet
 from devnet import TableModel
 from devnet.core.model_file import ModelFileError
+from devnet.experiments.comparison import compare_methods
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import Why
 from devnet.tables.description import column_importance
@@ -171,6 +172,19 @@ def test_methods_that_cannot_use_text_leave_it_out_and_say_so(table):
 def test_pu_trees_on_nothing_but_text_is_refused(table):
     with pytest.raises(TableError, match="PU trees does not learn from text, and the table has"):
         TableModel("PU trees").fit(table.select(["description", "fraud"]), "fraud")
+
+
+def test_compare_says_which_methods_leave_text_out(table):
+    methods = ["deviation ensemble", "iForest"]
+    found = compare_methods(table, "fraud", methods=methods, n_repeats=1, random_state=0)
+    (note,) = [str(note) for note in found.notes if "text" in str(note)]
+    assert note == (
+        "description: text, from which only deviation ensemble learned; iForest left it out."
+    )
+    assert found.recommended == "deviation ensemble"
+    alone = table.select(["description", "fraud"])
+    found = compare_methods(alone, "fraud", methods=methods, n_repeats=1, random_state=0)
+    assert found.failed["iForest"].startswith("iForest does not learn from text, and the table")
 
 
 def test_a_table_of_nothing_but_text_is_learned_from(table):

@@ -43,6 +43,16 @@ PACE_SECONDS = 600  # window for the time left, as quick and slow methods take t
     show_default=True,
     help="How often to split the rows into three parts; after one repeat intervals are wide.",
 )
+@click.option(
+    "--time",
+    metavar="COLUMN",
+    help="Learn from the past and rank the future, by this column of dates or numbers.",
+)
+@click.option(
+    "--group",
+    metavar="COLUMN",
+    help="Keep rows with the same value, such as a customer's, on one side of each split.",
+)
 @training_options
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report.")
 @as_json
@@ -50,6 +60,8 @@ def compare(
     table: str,
     methods: tuple[str, ...],
     repeats: int,
+    time: str | None,
+    group: str | None,
     training: TrainingOptions,
     report: Path | None,
     wants_json: bool,
@@ -57,10 +69,12 @@ def compare(
     """Measure on TABLE which method suits it.
 
     Every method learns from two thirds of the rows and ranks the other third; this is repeated
-    with other splits. The result is a recommendation in plain words.
+    with other splits. Equal rows are never on both sides of a split. The result is a
+    recommendation in plain words, or that methods cannot be told apart.
 
     \b
     devnet compare payments.parquet --label fraud
+    devnet compare payments.parquet --label fraud --time booked --group customer
     devnet compare payments.parquet --label fraud --method DevNet --method 'PU trees'
     """
     from devnet.core.whole_file import check_target
@@ -77,6 +91,8 @@ def compare(
             training.label,
             methods=methods,
             n_repeats=repeats,
+            time=time,
+            group=group,
             anomaly=training.anomaly,
             ignore=[*training.ignore, *names],
             categorical=training.categorical,
@@ -87,6 +103,7 @@ def compare(
     if wants_json:
         echo_json(_as_json(found))
     else:
+        echo_notes(found.notes)
         echo_notes(f"{method} was left out: {error}" for method, error in found.failed.items())
         _echo(found, training)
     if report is not None:
@@ -99,7 +116,7 @@ def _echo(found: "Comparison", training: TrainingOptions) -> None:
     width = max(len(one.method) for one in found.methods)
     click.echo(f"""\
 {found.table}: {found.n_labelled:,} labelled anomalies, {found.n_unlabelled:,} unlabelled rows, \
-{found.n_splits} splits
+{found.n_splits} splits{_split_by(found)}
 
 {"":<{width}}  AUC-PR  95% interval    AUC-ROC  seconds per fit""")
     for one in found.methods:
@@ -119,6 +136,18 @@ def _echo(found: "Comparison", training: TrainingOptions) -> None:
         click.echo(f"\nNext: {fit}")
 
 
+def _split_by(found: "Comparison") -> str:
+    """How rows were split, if not at random.
+
+    >>> from types import SimpleNamespace
+    >>> _split_by(SimpleNamespace(time="booked", group="customer"))
+    ' by booked, each learning from the past, each customer on one side'
+    """
+    time = f" by {found.time}, each learning from the past" if found.time else ""
+    group = f", each {found.group} on one side" if found.group else ""
+    return time + group
+
+
 def _write_report(found: "Comparison", report: Path, *, is_announced: bool) -> None:
     from devnet.core.whole_file import write_whole
     from devnet.report.comparison_page import make_comparison_page
@@ -132,7 +161,7 @@ def _as_json(found: "Comparison") -> dict[str, Any]:
     methods = []
     for one in found.methods:
         facts = one._asdict()
-        del facts["precision"]
+        del facts["precision"], facts["is_rival"]
         intervals = {name: facts[name]._asdict() for name in ("auc_pr", "auc_roc", "lead")}
         methods.append({**facts, **intervals})
     return {**found._asdict(), "methods": methods}

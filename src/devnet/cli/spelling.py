@@ -15,6 +15,8 @@ OPTIONS = {  # parameter of the Python API -> option
     "random_state": "--seed",
     "method": "--method",
     "n_repeats": "--repeats",
+    "time": "--time",
+    "group": "--group",
     "output": "--output",
     "only_id": "--only-id",
     "known": "--known",

@@ -1,40 +1,47 @@
-"""Which method suits a table: repeated cross-validation on the caller's own rows.
+"""Which method suits a table: measured on the caller's own rows, which methods have not seen.
 
-Labelled anomalies and unlabelled rows are split into folds, several times over. Every method,
-encoding included, learns from all folds but one and ranks the rows of that one. A long table is
-sampled, and the sampled rows are weighted to stand for the others.
+Labelled anomalies and unlabelled rows are split, several times over: into folds at random, or by
+time into past and future. Every method, encoding included, learns from one part and ranks the rows
+of the other. A long table is sampled, and the sampled rows are weighted to stand for the others.
 """
 
-import time
+import time as clock
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
-from sklearn.model_selection import RepeatedStratifiedKFold
 
+from devnet.core.layout import Layout
 from devnet.core.seeds import as_generator, draw_seed
-from devnet.core.sentence import Setting
-from devnet.core.wording import cut
+from devnet.core.sentence import Sentence, Setting
+from devnet.core.wording import cut, join_words, shown
 from devnet.detectors.methods import METHODS, RECOMMENDED, find_method
 from devnet.experiments.advice import (
     Evaluated,
     SplitResult,
     advise,
+    choose_method,
     evaluate,
     highest_by_chance,
-    method_to_beat,
+)
+from devnet.experiments.compared_rows import ComparedRows, choose_rows
+from devnet.experiments.splits import (
+    FEWEST,
+    FEWEST_BY_TIME,
+    N_FOLDS,
+    Split,
+    make_splits,
+    ranked_share,
 )
 from devnet.tables.encoder import TableEncoder, TableSummary
-from devnet.tables.reservoir import smallest
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
+from devnet.tables.table_summary import known_column
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
-N_FOLDS = 3
 N_REPEATS = 3
-FEWEST = 2 * N_FOLDS  # labelled anomalies, and unlabelled rows
 COMPARED_ROWS = 100_000  # of each kind; more would only take longer
 LONGEST_REASON = 300  # characters
 RECALLS = np.linspace(0, 1, 51)  # at which precision is read off
@@ -59,19 +66,15 @@ class Comparison(NamedTuple):
     failed: dict[str, str]  # method -> what it raised
     recommended: str
     advice: str  # in plain words
+    undecided: Sequence[str] = ()  # methods that cannot be told from the recommended one
+    time: str | None = None  # column by which the past is learned from
+    group: str | None = None  # column of entities that are never on both sides
+    n_equal: int = 0  # rows that equal another one in all columns that are used
+    test_share: float = 1 / N_FOLDS  # of the rows of a split
+    notes: Sequence[str | Sentence] = ()
 
 
-class _Rows(NamedTuple):
-    """What all splits share."""
-
-    rows: pa.Table  # without ignored columns
-    is_labelled: np.ndarray  # (n,)
-    weight: np.ndarray  # (n,) rows of the table that each row stands for
-    label: str
-    categorical: Collection[str]
-
-
-class _Split(NamedTuple):
+class _EncodedSplit(NamedTuple):
     """Encoded rows to learn from and to rank, and which are labelled."""
 
     train: Any
@@ -79,6 +82,7 @@ class _Split(NamedTuple):
     test: Any
     y_test: np.ndarray
     weight: np.ndarray  # of test rows
+    layout: Layout  # which columns of the matrices belong together
 
 
 def compare_methods(
@@ -87,6 +91,8 @@ def compare_methods(
     *,
     methods: Sequence[str] = (),
     n_repeats: int = N_REPEATS,
+    time: str | None = None,
+    group: str | None = None,
     anomaly: str | None = None,
     ignore: Collection[str] = (),
     categorical: Collection[str] = (),
@@ -97,7 +103,8 @@ def compare_methods(
     """Rank a table's rows by every method, and recommend one.
 
     Unlabelled rows count as normal, so finding a hidden anomaly counts as a mistake, for every
-    method alike.
+    method alike. Rows that are equal in all columns that are used are never on both sides of a
+    split.
 
     Parameters
     ----------
@@ -107,7 +114,13 @@ def compare_methods(
     methods : sequence of str, optional
         Names, or import paths of your own estimators; by default all registered methods.
     n_repeats : int, default=3
-        How often to split the rows into three folds.
+        How often to split the rows into three folds; with `time`, there are at most three windows
+        for each repeat.
+    time : str, optional
+        A column of dates, or of numbers that grow with time: methods learn from the past and rank
+        the future, in several windows. It is learned from too, unless ignored.
+    group : str, optional
+        A column of entities, such as customers: one is never on both sides of a split.
     anomaly, ignore, categorical, random_state
         As for `TableModel`.
     on_rows, on_fit : callables, optional
@@ -120,69 +133,90 @@ def compare_methods(
     makers = {name: find_method(name) for name in methods or METHODS}
     generator = as_generator(random_state)
     source = open_table(table, types=dict.fromkeys(categorical, pa.string()))
+    split_by = [known_column(name, source.schema) for name in (time, group) if name is not None]
     training = read_training_rows(
         source,
         label,
         anomaly=anomaly,
         ignore=ignore,
         categorical=categorical,
+        also_read=split_by,
         generator=generator,
         on_rows=on_rows,
     )
-    _refuse_too_few(training, source.name)
-    data = _sampled(training, [name for name in categorical if name not in ignore])
-    runs, failed = _run_all(data, makers, n_repeats, generator, on_fit)
+    _refuse_too_few(training, source.name, FEWEST if time is None else FEWEST_BY_TIME)
+    rows = choose_rows(
+        training,
+        source.name,
+        size=COMPARED_ROWS,
+        time=time,
+        group=group,
+        categorical=[name for name in categorical if name not in ignore],
+    )
+    splits = make_splits(rows.to_split, n_repeats, generator)
+    runs, failed, texts = _run_all(rows, splits, makers, generator, on_fit)
     if not runs:
         raise TableError(f"no method could learn from {source.name}: {next(iter(failed.values()))}")
-    to_beat = method_to_beat(runs)
-    evaluated = evaluate(runs, to_beat, test_share=1 / N_FOLDS)
-    n_labelled, n_unlabelled = (int((data.is_labelled == kind).sum()) for kind in (True, False))
-    by_chance = highest_by_chance(n_labelled, n_unlabelled, len(evaluated))
-    recommended, advice = advise(evaluated, to_beat, by_chance)
+    share = ranked_share(splits)
+    by_chance = highest_by_chance(*_ranked_rows(rows, splits), len(runs))
+    to_beat = choose_method(runs, by_chance, share)
+    evaluated = evaluate(runs, to_beat, share)
+    verdict = advise(evaluated, to_beat, by_chance)
     return Comparison(
         table=source.name,
         label=label,
         anomaly=training.anomaly,
         n_rows=training.n_rows,
         n_labelled=training.n_labelled,
-        n_unlabelled=n_unlabelled,
-        n_splits=N_FOLDS * n_repeats,
-        chance=training.n_labelled / training.n_rows,
+        n_unlabelled=int((~rows.is_labelled).sum()),
+        n_splits=len(splits),
+        chance=_chance(training, rows, splits),
         to_beat=to_beat,
         methods=evaluated,
         failed=failed,
-        recommended=recommended,
-        advice=advice,
+        time=time,
+        group=group,
+        n_equal=rows.n_equal,
+        test_share=share,
+        notes=[*rows.notes, *text_notes(texts, list(runs))],
+        **verdict._asdict(),
     )
 
 
-def _sampled(training: TrainingRows, categorical: Collection[str]) -> _Rows:
-    """The rows to compare on: unlabelled ones, then labelled ones."""
-    samples = (training.unlabelled, training.labelled)
-    parts = [smallest([sample], COMPARED_ROWS).rows for sample in samples]
-    totals = (training.n_rows - training.n_labelled, training.n_labelled)
-    sizes = [len(part) for part in parts]
-    return _Rows(
-        pa.concat_tables(parts).combine_chunks(),
-        np.repeat([False, True], sizes),
-        np.repeat(np.divide(totals, sizes), sizes),
-        training.label,
-        categorical,
-    )
+def _ranked_rows(rows: ComparedRows, splits: list[Split]) -> tuple[Any, Any]:
+    """Labelled and unlabelled rows that are ranked: all at once, or by window of time."""
+    if rows.to_split.time is None:
+        return int(rows.is_labelled.sum()), int((~rows.is_labelled).sum())
+    labelled = [rows.is_labelled[split.test] for split in splits]
+    return np.array([part.sum() for part in labelled]), np.array([(~p).sum() for p in labelled])
+
+
+def _chance(training: TrainingRows, rows: ComparedRows, splits: list[Split]) -> float:
+    if rows.to_split.time is None:
+        return training.n_labelled / training.n_rows
+    shares = [
+        np.average(rows.is_labelled[split.test], weights=rows.weight[split.test])
+        for split in splits
+    ]
+    return float(np.mean(shares))
 
 
 def _run_all(
-    data: _Rows,
+    rows: ComparedRows,
+    splits: list[Split],
     makers: dict[str, Callable[..., Any]],
-    n_repeats: int,
     generator: np.random.Generator,
     on_fit: OnFit | None,
-) -> tuple[dict[str, list[SplitResult]], dict[str, str]]:
-    """The runs of every method, split by split, and the errors of methods that failed."""
+) -> tuple[dict[str, list[SplitResult]], dict[str, str], dict[str, list[str]]]:
+    """The runs of every method, split by split, the errors of methods that failed, and the texts.
+
+    Those are columns that a method leaves out because it does not learn from text.
+    """
     runs: dict[str, list[SplitResult]] = {name: [] for name in makers}
     failed: dict[str, str] = {}
-    n_fits = N_FOLDS * n_repeats * len(makers)
-    for number, split in enumerate(_splits(data, n_repeats, generator)):
+    texts: dict[str, list[str]] = {}
+    n_fits = len(splits) * len(makers)
+    for number, split in enumerate(_learned(rows, splits)):
         seed = draw_seed(generator)
         for i, (name, make) in enumerate(makers.items()):
             if on_fit is not None:
@@ -190,33 +224,76 @@ def _run_all(
             if name in failed:
                 continue
             try:
-                runs[name].append(_run(make(random_state=seed), split))
+                detector = make(random_state=seed)
+                if not detector.uses_text and split.encoder.text_columns:
+                    texts[name] = split.encoder.text_columns
+                runs[name].append(_run(detector, split.encoded(name, detector)))
             except Exception as error:  # a method that fails must not stop the others
                 failed[name] = _reason(error)
                 del runs[name]
-    return runs, failed
+    return runs, failed, texts
 
 
-def _splits(data: _Rows, n_repeats: int, generator: np.random.Generator) -> Iterator[_Split]:
+def text_notes(texts: dict[str, list[str]], methods: Sequence[str]) -> list[str]:
+    """Which methods ranked rows without their texts, given the texts that they leave out."""
+    without = [name for name in methods if name in texts]
+    if not without:
+        return []
+    columns = dict.fromkeys(column for name in without for column in texts[name])
+    able = [name for name in methods if name not in texts]
+    only = f"only {join_words(able)} learned" if able else "no method learned"
+    named = join_words([shown(column) for column in columns])
+    return [f"{named}: text, from which {only}; {join_words(without)} left it out."]
+
+
+class _LearnedSplit:
+    """The encoder of a split, and its rows, encoded for methods with and without text."""
+
+    def __init__(
+        self, rows: ComparedRows, split: Split, encoder: TableEncoder, learned: pa.Table
+    ) -> None:
+        self.encoder = encoder
+        self._rows, self._split, self._learned = rows, split, learned
+        self._encoded: dict[bool, _EncodedSplit] = {}
+
+    def encoded(self, method: str, detector: Any) -> _EncodedSplit:
+        """The rows as a method takes them."""
+        has_text = bool(detector.uses_text and self.encoder.text_columns)
+        if has_text not in self._encoded:
+            encoder = self.encoder if has_text else self.encoder.without_text(method)
+            self._encoded[has_text] = self._encode(encoder)
+        return self._encoded[has_text]
+
+    def _encode(self, encoder: TableEncoder) -> _EncodedSplit:
+        rows, (train, test) = self._rows, self._split
+        return _EncodedSplit(
+            encoder.encode(self._learned),
+            rows.is_labelled[train],
+            encoder.encode(rows.rows.take(test)),
+            rows.is_labelled[test],
+            rows.weight[test],
+            encoder.layout,
+        )
+
+
+def _learned(rows: ComparedRows, splits: list[Split]) -> Iterator[_LearnedSplit]:
     """All splits in turn; encodings never see test rows."""
-    y = data.is_labelled
-    folds = RepeatedStratifiedKFold(
-        n_splits=N_FOLDS, n_repeats=n_repeats, random_state=draw_seed(generator)
-    )
-    for train, test in folds.split(y, y):
-        rows = data.rows.take(train)
-        summary = TableSummary(rows.schema, label=data.label, categorical=data.categorical)
-        for batch in rows.to_batches():
+    y = rows.is_labelled
+    for split in splits:
+        train = split.train
+        learned = rows.rows.take(train)
+        summary = TableSummary(learned.schema, label=rows.label, categorical=rows.categorical)
+        for batch in learned.to_batches():
             summary.add(batch)
-        encoder = TableEncoder.learn(summary, rows.filter(~y[train]))
-        encoded = (encoder.encode(part) for part in (rows, data.rows.take(test)))
-        yield _Split(next(encoded), y[train], next(encoded), y[test], data.weight[test])
+        encoder = TableEncoder.learn(summary, learned.filter(~y[train]))
+        yield _LearnedSplit(rows, split, encoder, learned)
 
 
-def _run(detector: Any, split: _Split) -> SplitResult:
-    start = time.perf_counter()
+def _run(detector: Any, split: _EncodedSplit) -> SplitResult:
+    detector.take_layout(split.layout)
+    start = clock.perf_counter()
     detector.fit(split.train, split.y_train.astype(int))
-    seconds = time.perf_counter() - start
+    seconds = clock.perf_counter() - start
     scores = detector.anomaly_score(split.test)
     y, weight = split.y_test, split.weight
     return SplitResult(
@@ -244,14 +321,29 @@ def _reason(error: Exception) -> str:
     return cut(text, LONGEST_REASON) or f"it raised {type(error).__name__}"
 
 
-def _refuse_too_few(training: TrainingRows, table: str) -> None:
+def _refuse_too_few(training: TrainingRows, table: str, fewest_labelled: int) -> None:
     n_unlabelled = training.n_rows - training.n_labelled
-    counts = {"labelled anomalies": training.n_labelled, "unlabelled rows": n_unlabelled}
-    for what, count in counts.items():
-        if count < FEWEST:
+    counts = {
+        "labelled anomalies": (training.n_labelled, fewest_labelled),
+        "unlabelled rows": (n_unlabelled, FEWEST),
+    }
+    for what, (count, fewest) in counts.items():
+        if count < fewest:
             raise TableError(
                 f"{table} has {count} {what} by its column {training.label!r}, but comparing "
-                f"methods takes at least {FEWEST}, two in each of {N_FOLDS} folds. Give more, or "
-                "fit the recommended method without comparing it: ",
-                Setting("method", RECOMMENDED),
+                f"methods takes at least {fewest}, ",
+                *(_FOLDS if fewest == FEWEST else _WINDOWS),
             )
+
+
+_FOLDS = (
+    f"two in each of {N_FOLDS} folds. Give more, or fit the recommended method without comparing "
+    "it: ",
+    Setting("method", RECOMMENDED),
+)
+_WINDOWS = (
+    "four in the past to begin with, and two in each of two later windows. Give more, or compare "
+    "without ",
+    Setting("time"),
+    ".",
+)

@@ -8,7 +8,8 @@ from devnet.core.model_file import package_versions
 from devnet.core.wording import if_known, range_text
 from devnet.detectors.methods import RECOMMENDED
 from devnet.experiments.advice import Evaluated, Interval, half_width
-from devnet.experiments.comparison import N_FOLDS, RECALLS, Comparison
+from devnet.experiments.comparison import RECALLS, Comparison
+from devnet.experiments.splits import N_FOLDS
 from devnet.report.axes import (
     Axis,
     circle,
@@ -32,6 +33,7 @@ class MethodRow(NamedTuple):
 
     name: str
     is_taken: bool
+    is_undecided: bool  # cannot be told from the one that is taken
     auc_pr: str
     auc_pr_range: str
     picture: str  # SVG
@@ -57,10 +59,11 @@ def make_comparison_page(found: Comparison) -> str:
         "advice": found.advice.replace("(-", "(−"),
         "rows": [_method_row(one, found, axis) for one in found.methods],
         "scale_end": f"{end:g}",
-        "curves": precision_recall_chart([_curve(one) for one in drawn]),
+        "curves": precision_recall_chart([_curve(one, found.test_share) for one in drawn]),
         "drawn": [one.method for one in drawn],
         "n_folds": N_FOLDS,
         "n_repeats": found.n_splits // N_FOLDS,
+        "notes": [*map(str, found.notes)],
         "is_sampled": found.n_unlabelled < found.n_rows - found.n_labelled,
         "versions": package_versions(),
     }
@@ -75,10 +78,10 @@ def _drawn(found: Comparison) -> list[Evaluated]:
     return [one for one in found.methods if one.method in kept]
 
 
-def _curve(one: Evaluated) -> Curve:
+def _curve(one: Evaluated, test_share: float) -> Curve:
     """The mean curve of all splits, with the interval of that mean."""
     mean = one.precision.mean(axis=0)
-    half = half_width(one.precision, 1 / N_FOLDS)
+    half = half_width(one.precision, test_share)
     low, high = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
     return Curve(one.method, RECALLS, mean, low, high, Area(*one.auc_pr))
 
@@ -88,6 +91,7 @@ def _method_row(one: Evaluated, found: Comparison, axis: Axis) -> MethodRow:
     return MethodRow(
         short(one.method),
         one.method == found.recommended,
+        one.method in found.undecided,
         f"{one.auc_pr.mean:.3f}",
         _interval(one.auc_pr, ".3f"),
         _interval_picture(one.auc_pr, found.chance, axis),

@@ -122,9 +122,14 @@ class TableEncoder:
         return Layout(widths, is_wide)
 
     @property
+    def text_columns(self) -> list[str]:
+        """The columns of free text."""
+        return [column.name for column in self.columns if isinstance(column, TextColumn)]
+
+    @property
     def has_text(self) -> bool:
         """Whether a column is free text."""
-        return any(isinstance(column, TextColumn) for column in self.columns)
+        return bool(self.text_columns)
 
     def without_text(self, method: str) -> "TableEncoder":
         """The encoder for a method that does not learn from text, which it leaves out."""

@@ -48,7 +48,7 @@ class TableSummary:
         refuse_duplicates(schema.names, "the table")
         label_names = [] if label is None else [label]
         for name in [*label_names, *ignore, *categorical]:
-            _known_column(name, schema)
+            known_column(name, schema)
         if label in ignore:
             raise TableError(
                 f"{label!r} is the label column, so it cannot be ignored or name rows; give "
@@ -112,8 +112,9 @@ def unreadable(name: str, error: Exception) -> TableError:
     )
 
 
-def _known_column(name: str, schema: pa.Schema) -> None:
+def known_column(name: str, schema: pa.Schema) -> str:
+    """The name of a column, or an error with the one that was probably meant."""
     try:
-        known(name, schema.names, "column")
+        return known(name, schema.names, "column")
     except ValueError as error:
         raise TableError(str(error)) from None

@@ -50,6 +50,7 @@ def read_training_rows(
     ignore: Collection[str] = (),
     categorical: Collection[str] = (),
     id_column: str | None = None,
+    also_read: Collection[str] = (),
     generator: np.random.Generator,
     on_rows: OnRows | None = None,
 ) -> TrainingRows:
@@ -66,6 +67,8 @@ def read_training_rows(
         Columns that are not read; columns that are categories whatever their type.
     id_column : str, optional
         A column that names rows; it is read, but not learned from.
+    also_read : collection of str
+        Columns that are kept uncut in any case, whether they are learned from or not.
     generator : numpy Generator
         Draws which rows are kept.
     on_rows : callable, optional
@@ -73,13 +76,14 @@ def read_training_rows(
     """
     unused = {*ignore, *([id_column] if id_column else [])}
     summary = TableSummary(source.schema, label=label, ignore=unused, categorical=categorical)
-    needed = {*summary.needed(), *([id_column] if id_column else [])}
+    uncut = {label, *([id_column] if id_column else []), *also_read}
+    needed = {*summary.needed(), *uncut}
     columns = [name for name in source.schema.names if name in needed]
     size = min(KEPT_ROWS, max(KEPT_VALUES // len(columns), MIN_KEPT_ROWS))
     strata = _Strata(label, anomaly, size, generator)
     for batch in source.batches(columns):
         summary.add(batch)
-        strata.add(_with_short_texts(batch, (label, id_column)))
+        strata.add(_with_short_texts(batch, uncut))
         if on_rows is not None:
             on_rows(strata.n_rows)
     if strata.n_rows == 0:
@@ -109,7 +113,7 @@ def _refuse_too_few(n_unlabelled: int, table: str) -> None:
         )
 
 
-def _with_short_texts(batch: pa.RecordBatch, uncut: Collection[str | None]) -> pa.RecordBatch:
+def _with_short_texts(batch: pa.RecordBatch, uncut: Collection[str]) -> pa.RecordBatch:
     """Texts cut to what is read of them, except in columns that stay uncut."""
     columns = [
         column if field.name in uncut else _short(column)
