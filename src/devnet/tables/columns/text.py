@@ -15,14 +15,12 @@ from devnet.core.wording import cut, missing_text, number_text, shown
 from devnet.tables.columns.arrow_values import is_missing, plain
 from devnet.tables.columns.column import (
     ColumnEncoding,
-    ColumnSummary,
     Entry,
     is_empty,
     read_number,
     read_shared,
 )
 from devnet.tables.columns.identifiers import DISTINCT
-from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.columns.ngrams import MOST_CHARACTERS, characters_of, matrix_of
 
 WIDTH = 1 << 22  # columns of the matrix; with fewer, too many n-grams share one
@@ -69,22 +67,6 @@ def text_column(name: str, missing: float, texts: pa.Array) -> "TextColumn":
 
 
 @final
-@dataclass
-class TextSummary(ColumnSummary):
-    """How many texts are missing; for a column that is text because the caller says so."""
-
-    def add(self, values: pa.Array) -> None:
-        """Add more rows."""
-        self.n_missing += int(is_missing(plain(values)).sum())
-
-    def learn(self, n_rows: int, sample: pa.Array) -> "TextColumn | LeftOut":
-        """Return the encoding, or why there is none."""
-        if len(pc.unique(sample.drop_null())) < 2 and not self.n_missing:
-            return LeftOut(self.name, Why.CONSTANT, "constant: the text is always the same")
-        return text_column(self.name, self.n_missing / n_rows, sample)
-
-
-@final
 @dataclass(frozen=True)
 class TextColumn(ColumnEncoding):
     """One column for each n-gram, found by its hash: 1 where a text contains it.
@@ -94,8 +76,7 @@ class TextColumn(ColumnEncoding):
     """
 
     kind: ClassVar[str] = "text"
-    sources: ClassVar[tuple[str, ...]] = ("free text",)  # if the caller or the values say so
-    summary: ClassVar[type[ColumnSummary]] = TextSummary
+    sources: ClassVar[tuple[str, ...]] = ()  # what looks like categories may be free text
 
     size: int
     length: float  # mean number of characters
