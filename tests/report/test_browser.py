@@ -52,10 +52,10 @@ def pages(tmp_path_factory):
     return {"fit": fit.read_text(), "compare": compare.read_text()}
 
 
-def look(page, folder, width, *options):
+def look(page, folder, width, *options, script=MEASURE):
     """What a page measures of itself in a frame of this width."""
     frame = folder / "frame.html"
-    inside = html.escape(page + MEASURE, quote=True)
+    inside = html.escape(page + script, quote=True)
     frame.write_text(f'<iframe width="{width}" height="900" srcdoc="{inside}"></iframe>')
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
     command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
@@ -68,6 +68,46 @@ def look(page, folder, width, *options):
         check=True,
     )
     return json.loads(html.unescape(re.search(r"<title>(.*?)</title>", done.stdout, re.S).group(1)))
+
+
+TRY = """<script>
+const tools = document.querySelector(".tools");
+const shown = () => [...document.querySelectorAll(".alert .head strong")].map(e => e.textContent);
+const set = (name, value) => {
+  tools.elements[name].value = value;
+  tools.dispatchEvent(new Event("input", {bubbles: true}));
+};
+const found = {hidden: tools.hidden, all: shown()};
+found.columns = [...tools.elements.column.options].map(e => e.text);
+set("sort", "=amount");
+found.amounts = [...document.querySelectorAll(".alert")].map(
+  e => Number([...e.querySelectorAll("dt")].find(t => t.textContent === "amount")
+    .nextElementSibling.textContent));
+set("sort", "");
+set("search", "CASINO");
+found.casinos = shown();
+set("search", "no such thing");
+found.none = [shown().length, tools.querySelector("output").textContent];
+set("search", "");
+set("column", "=amount");
+found.by_reason = shown();
+found.inside = [...document.querySelectorAll(".values")].map(e => e.open);
+parent.document.title = JSON.stringify(found);
+</script>"""
+
+
+def test_alerts_are_sorted_and_filtered_without_a_server(pages, tmp_path):
+    found = look(pages["fit"], tmp_path, 900, script=TRY)
+    assert found["hidden"] is False
+    assert len(found["all"]) == 20
+    assert found["columns"][0] == "any column"
+    assert "amount" in found["columns"]
+    assert found["amounts"] == sorted(found["amounts"], reverse=True)
+    assert len(found["amounts"]) == 20
+    assert set(found["casinos"]) <= set(found["all"])
+    assert found["none"] == [0, "0 of 20 rows"]
+    assert 0 < len(found["by_reason"]) <= 20
+    assert not any(found["inside"])
 
 
 @pytest.mark.parametrize("name", ["fit", "compare"])

@@ -9,6 +9,7 @@ from scipy.stats import norm
 from support.pages import NASTY, check
 
 from devnet.report.fit_page import Alert, FitFacts, make_fit_page
+from devnet.tables.columns.spread import Place, Spread
 from devnet.tables.explainer import Reason
 
 
@@ -93,6 +94,38 @@ def test_foreign_text_is_escaped_everywhere():
     )
     check(page)
     assert page.count("&lt;script&gt;") >= 16
+
+
+def with_place(at=60.0):
+    spread = Spread((2, 18), (900, 100), 20, 1000, points=(36.0, 60.0))
+    reason = Reason("term", 2.0, "term 60, as 90% of anomalies: +2.0", Place(at, spread))
+    values = {"term": 60, "zip": "00501", "note": NASTY, "paid": None}
+    return Alert("000042", 5.0, 0.001, [reason], None, values, [f"{i:06}" for i in range(12)])
+
+
+def test_a_card_has_the_row_s_own_values_and_those_like_it():
+    page = make_fit_page(make_facts(alerts=[with_place()]))
+    words = check(page)
+    assert "4 values of this row term 60 zip 00501 note &lt;script&gt;" in words
+    assert "And 12 like it: 000000, 000001, 000002, 000003, 000004, ..." in words
+    assert '<details class="values">' in page
+
+
+def test_a_card_shows_where_the_value_stands_in_its_column():
+    page = make_fit_page(make_facts(alerts=[with_place()]))
+    assert page.count("<svg") == 5
+    assert 'aria-label="term, 60: 90% of anomalies and 10% of other rows"' in page
+    assert "the line marks this row" in check(page)
+    missing = make_fit_page(make_facts(alerts=[with_place(None)]))
+    assert missing.count("<svg") == 4
+    assert "the line marks this row" not in check(missing)
+
+
+def test_tools_appear_only_where_a_script_can_run():
+    page = make_fit_page(make_facts())
+    assert '<form class="tools" hidden>' in page
+    assert page.count("<script>") == 1
+    assert '<form class="tools"' not in make_fit_page(make_facts(alerts=[]))
 
 
 def test_of_many_columns_the_most_important_are_open():

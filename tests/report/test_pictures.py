@@ -22,7 +22,9 @@ from devnet.report.calibration_chart import LEVELS, calibration_chart, curve_to_
 from devnet.report.page import short
 from devnet.report.ranking_chart import precision_recall_chart, roc_chart
 from devnet.report.ranking_curves import Area, Curve, ranking_curves
+from devnet.report.spread_chart import spread_chart
 from devnet.significance import Calibration, CalibrationCurve, calibration_curve
+from devnet.tables.columns.spread import Place, Spread
 
 
 def heights(svg):
@@ -162,3 +164,17 @@ def test_numbers_are_written_for_people():
         "10.70", "-0.12", "0.00123", "4,322", "0", "unknown",
     ]  # fmt: skip
     assert short("a" * 1000).endswith("a...")
+
+
+@pytest.mark.parametrize("n_values", [1, 5, 50])
+def test_a_small_picture_marks_the_value_however_many_there_are(n_values):
+    names = tuple(f"<value {i}>" for i in range(n_values))
+    counts = tuple(range(n_values, 0, -1))
+    spread = Spread(counts, counts, sum(counts), 2 * sum(counts), names=names)
+    for cell in {0, n_values - 1}:
+        picture = spread_chart("shop", Place(float(cell), spread))
+        drawn = ElementTree.fromstring(picture)
+        assert f"shop, <value {cell}>: " in drawn.get("aria-label")
+        (mark,) = drawn.iter("line")
+        assert 0 <= float(mark.get("x1")) <= 160
+        assert len(list(drawn.iter("path"))) == 2

@@ -87,6 +87,14 @@ def test_far_dates_and_long_durations_are_explained():
     }
     model = TableModel(categorical=["ratio"], random_state=0).fit(columns, "fraud")
     found = find_alerts(model, columns, policy=Budget(3))
-    assert len(found.shown) == 3
+    assert len(found.unfolded()) == 3
     texts = [r.text for one in model.explain(columns, range(20)) for r in one.reasons]
     assert not any("is new" in text for text in texts)
+
+
+def test_a_stream_that_is_read_once_has_alerts_with_their_values(model, table):
+    stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    found = find_alerts(model, stream, n_shown=3)
+    assert found == find_alerts(model, table, n_shown=3)
+    for one in found.shown:
+        assert one.values == table.slice(one.row, 1).to_pylist()[0]

@@ -1,7 +1,7 @@
 """`devnet alerts`: the rows to look at, ranked, with reasons."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,11 @@ from devnet.cli.table_options import (
 )
 from devnet.core.wording import count_text
 
+if TYPE_CHECKING:
+    from devnet.tables import Alerts
+
+COUNTS = ("n_rows", "n_known", "n_alerts", "threshold")
+
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
@@ -30,47 +35,101 @@ from devnet.core.wording import count_text
     metavar="N",
     help="Show at most this many; all are counted.",
 )
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write all alerts with reasons and values: Parquet, CSV or Arrow, by its suffix.",
+)
 @click.option("--known", is_flag=True, help="Include rows that TABLE already labels as anomalies.")
 @as_json
 def alerts(
-    model: Path, table: str, show: int, known: bool, wants_json: bool, **policy: Any
+    model: Path,
+    table: str,
+    show: int,
+    output: Path | None,
+    known: bool,
+    wants_json: bool,
+    **policy: Any,
 ) -> None:
     """Rank the rows of TABLE that are alerts, with reasons.
 
     You choose which rows are alerts, without fitting again. The default is the policy stored in
-    MODEL (see 'devnet inspect' and 'devnet policy').
+    MODEL (see 'devnet inspect' and 'devnet policy'). Alerts that are nearly the same row are shown
+    as one.
 
     \b
     devnet alerts fraud.devnet payments.parquet --budget 10
     devnet alerts fraud.devnet payments.parquet --false-alarm-rate 0.001
     devnet alerts fraud.devnet payments.parquet --fdr 0.2 --json
+    devnet alerts fraud.devnet payments.parquet --budget 500 --output to_check.csv
     """
     from devnet.tables import find_alerts
 
     opened = open_model(model)
     chosen = chosen_policy(**policy) or opened.policy
+    if output is not None:
+        _check(table, output)
+    n_shown = show if output is None else None  # a file has them all
     with counting_rows("Scoring", table) as on_rows:
         found = find_alerts(
-            opened, table, policy=chosen, n_shown=show, known=known, on_rows=on_rows
+            opened, table, policy=chosen, n_shown=n_shown, known=known, on_rows=on_rows
         )
+    if output is not None:
+        _write(found, output)
     notes = found.notes
     if not found.n_alerts and found.n_rows:
         notes = [*notes, *_when_there_are_none(chosen)]
     if wants_json:
-        shown = [explanation_json(one) for one in found.shown]
-        policy_words = {"policy": chosen.in_words()}
-        echo_json({**found._asdict(), **policy_words, "notes": notes, "shown": shown})
+        facts = {
+            **{name: getattr(found, name) for name in COUNTS},
+            "policy": chosen.in_words(),
+            "notes": notes,
+            "shown": [explanation_json(one) for one in found.shown[:show]],
+        }
+        echo_json(facts if output is None else {**facts, "output": str(output)})
         return
     echo_notes(notes)
+    _echo(found, show, chosen.in_words(), table)
+    if output is not None:
+        click.echo(
+            f"\nAll of them are in {output}." if found.n_alerts else f"\n{output} has no rows."
+        )
+
+
+def _echo(found: "Alerts", show: int, policy: str, table: str) -> None:
     rule = f", threshold {found.threshold:.2f}" if found.n_alerts else ""
     number = count_text(found.n_alerts, "alert", "alerts")
-    click.echo(f"{number} in {found.n_rows:,} rows ({chosen.in_words()}{rule})")
+    click.echo(f"{number} in {found.n_rows:,} rows ({policy}{rule})")
     if found.n_known:
         click.echo(f"{found.n_known:,} rows already labelled in {table} are left out; see --known")
-    for rank, one in enumerate(found.shown, start=1):
+    shown = found.shown[:show]
+    for rank, one in enumerate(shown, start=1):
         click.echo(f"\n{alert_text(rank, one)}")
-    if found.n_alerts > len(found.shown):
-        click.echo(f"\n... and {found.n_alerts - len(found.shown):,} more; show them with --show")
+    n_more = found.n_alerts - sum(1 + len(one.like_it) for one in shown)
+    if n_more:
+        click.echo(f"\n... and {n_more:,} more; show them with --show")
+
+
+def _check(table: str, output: Path) -> None:
+    """Refuse a file that cannot be written, before any work is done for it."""
+    import pyarrow as pa
+
+    from devnet.tables.output import check_output
+    from devnet.tables.overwriting import refuse_overwriting
+
+    refuse_overwriting(table, output)
+    check_output(output, pa.schema([]))
+
+
+def _write(found: "Alerts", output: Path) -> None:
+    from devnet.tables.output import open_output
+
+    rows = found.to_table()
+    with open_output(output, rows.schema) as write:
+        for batch in rows.to_batches():
+            write(batch)
 
 
 def _when_there_are_none(policy: Any) -> list[str]:

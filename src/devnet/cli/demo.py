@@ -108,7 +108,7 @@ def _raise_alerts(
     found = find_alerts(model, folder / TABLE, policy=Budget(N_ALERTS), n_shown=N_ALERTS)
     for rank, one in enumerate(found.shown[:N_SHOWN], start=1):
         say(alert_text(rank, one))
-    truth = Counter(kind[[one.row for one in found.shown]].tolist())
+    truth = Counter(kind[[one.row for one in found.unfolded()]].tolist())
     n_fraud = found.n_alerts - truth.pop("normal", 0)
     kinds = ", ".join(f"{count} {name}" for name, count in truth.most_common())
     say(f"""

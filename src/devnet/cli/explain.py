@@ -9,10 +9,12 @@ from devnet.cli.table_options import as_json, echo_json, echo_notes, open_model
 from devnet.core.wording import p_value_text, share_text
 
 if TYPE_CHECKING:
-    from devnet.tables import Explanation
+    from devnet.tables import Explanation, Reason
 
 LEAST_SHOWN = 0.05  # smaller contributions are summed up
 TYPICAL = "a typical row"
+SHORT = ("row", "id", "score", "p_value")  # what JSON says of an alert that is like another
+N_LIKE = 5  # rows that are named
 HIGH = 0.1  # largest p-value of a row that is compared with anomalies
 
 
@@ -52,7 +54,14 @@ def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) ->
 
 def explanation_json(one: "Explanation") -> dict[str, object]:
     """An explanation as JSON values."""
-    return {**one._asdict(), "reasons": [reason._asdict() for reason in one.reasons]}
+    reasons = [reason_json(reason) for reason in one.reasons]
+    like_it = [{name: getattr(other, name) for name in SHORT} for other in one.like_it]
+    return {**one._asdict(), "reasons": reasons, "like_it": like_it}
+
+
+def reason_json(reason: "Reason") -> dict[str, object]:
+    """A reason as JSON values."""
+    return {name: getattr(reason, name) for name in ("column", "contribution", "text")}
 
 
 def alert_text(rank: int, one: "Explanation") -> str:
@@ -64,7 +73,19 @@ def alert_text(rank: int, one: "Explanation") -> str:
     ]
     if one.nearest:
         lines.append(f"      most like the labelled anomaly {one.nearest}")
+    if one.like_it:
+        lines.append(f"      {like_text([other.row for other in one.like_it])}")
     return "\n".join(lines)
+
+
+def like_text(rows: list[int]) -> str:
+    """How many alerts are like one, and where they are.
+
+    >>> like_text([7, 9]), like_text([4])
+    ('and 2 like it (rows 7, 9)', 'and 1 like it (row 4)')
+    """
+    named = ", ".join(map(str, rows[:N_LIKE])) + (", ..." if len(rows) > N_LIKE else "")
+    return f"and {len(rows):,} like it ({'row' if len(rows) == 1 else 'rows'} {named})"
 
 
 def explanation_text(one: "Explanation") -> str:

@@ -9,7 +9,7 @@ from devnet.core.wording import interval_text, range_text
 WIDTH = 88
 INDENT = 15  # column where facts begin
 N_IMPORTANT = 5
-WIDE_INTERVAL = 0.5  # too wide to say anything
+WITHHELD = {"hidden_anomaly_share": "Hidden", "expected_quality": "Expect"}
 
 
 def model_text(facts: dict[str, Any]) -> str:
@@ -27,7 +27,7 @@ def model_text(facts: dict[str, Any]) -> str:
         *(_line("", f"{name}: {worded(why)}") for name, why in left_out.items()),
         _line("Matters most", _important(used)),
     ]
-    if share and share["high"] - share["low"] < WIDE_INTERVAL:
+    if share:
         lines.append(
             _line(
                 "Hidden",
@@ -35,7 +35,7 @@ def model_text(facts: dict[str, Any]) -> str:
                 f"nobody labelled ({range_text(share['low'], share['high'], '.1%')})",
             )
         )
-    if quality and quality["high"] - quality["low"] < WIDE_INTERVAL:
+    if quality:
         auc_pr = interval_text(quality["auc_pr"], quality["low"], quality["high"], ".2f")
         lines.append(
             _line(
@@ -43,6 +43,9 @@ def model_text(facts: dict[str, Any]) -> str:
                 f"a ranking of AUC-PR {auc_pr}, judged by rows that scorers did not see",
             )
         )
+    lines += [
+        _line(WITHHELD[name], f"cannot be told: {why}") for name, why in facts["withheld"].items()
+    ]
     lines.append(_line("Alerts", _alerts(facts)))
     return "\n".join(lines)
 
@@ -67,9 +70,10 @@ def _important(columns: list[dict[str, Any]]) -> str:
 
 def _alerts(facts: dict[str, Any]) -> str:
     words: str = facts["policy"]["in_words"]
+    typical = f"a typical row scores {facts['typical_row_score']:.2f}"
     if facts["threshold"] is None:
-        return words
-    return f"{words}: scores above {facts['threshold']:.2f}"
+        return f"{words}; {typical}"
+    return f"{words}: scores above {facts['threshold']:.2f}; {typical}"
 
 
 def _line(name: str, text: str) -> str:

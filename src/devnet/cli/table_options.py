@@ -186,7 +186,7 @@ def open_model(path: Path) -> "TableModel":
 
 
 def echo_json(value: Any) -> None:
-    """Print JSON; sentences become text, and numbers that JSON lacks become null."""
+    """Print JSON; sentences and dates become text, and numbers that JSON lacks become null."""
     click.echo(json.dumps(_as_json(value), indent=2, allow_nan=False))
 
 
@@ -197,7 +197,11 @@ def _as_json(value: Any) -> Any:
         return [_as_json(part) for part in value]
     if isinstance(value, Sentence):
         return worded(value)
-    return None if isinstance(value, float) and not isfinite(value) else value
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return str(value)  # such as a date of a table
 
 
 def echo_notes(notes: Iterable[str | Sentence]) -> None:

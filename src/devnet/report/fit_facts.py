@@ -8,11 +8,13 @@ import numpy as np
 
 from devnet.core.model_file import package_versions
 from devnet.core.sentence import Sentence, Spell
-from devnet.core.wording import share_text
+from devnet.core.wording import score_text, share_text
 from devnet.report.fit_page import Alert, FitFacts
 from devnet.significance.policies import FalseAlarmRate
 from devnet.tables.alerts import find_alerts
 from devnet.tables.description import column_importance, describe_model, fit_notes
+from devnet.tables.expectations import HIDDEN
+from devnet.tables.explainer import Explanation
 from devnet.tables.opened_table import OpenedTable
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
@@ -55,13 +57,17 @@ def fit_facts(
         columns=model.encoder_.describe(),
         importance=column_importance(model),
         left_out={name: in_words(why) for name, why in facts["left_out"].items()},
-        alerts=[
-            Alert(one.id, one.score, one.p_value, one.reasons, one.nearest) for one in found.shown
-        ],
+        alerts=[_alert(one) for one in found.shown],
         parameters=facts["parameters"],
         versions=package_versions(),
-        notes=[in_words(note) for note in (*found.notes, *fit_notes(model))],
+        notes=[in_words(note) for note in (*found.notes, *fit_notes(model), *_withheld(facts))],
     )
+
+
+def _alert(one: Explanation) -> Alert:
+    like_it = [other.id for other in one.like_it]
+    facts = (one.id, one.score, one.p_value, one.reasons, one.nearest)
+    return Alert(*facts, one.values, like_it)
 
 
 def _nominal(model: TableModel, scores: np.ndarray) -> np.ndarray:
@@ -77,8 +83,19 @@ def _summary(facts: dict[str, Any]) -> list[tuple[str, str]]:
         (f"labelled, {facts['label']} = {facts['anomaly']}", f"{facts['labelled_anomalies']:,}"),
         ("columns used", f"{len(facts['columns'])} of {n_columns}"),
     ]
-    if share := facts.get("hidden_anomaly_share"):
+    if share := facts.get(HIDDEN):
         lines.append(
             ("hidden anomalies", f"{share_text(share['low'])} to {share_text(share['high'])}")
         )
+    elif HIDDEN in facts["withheld"]:
+        lines.append(("hidden anomalies", "cannot be told"))
+    lines.append(("a typical row scores", score_text(facts["typical_row_score"])))
     return lines
+
+
+def _withheld(facts: dict[str, Any]) -> list[str]:
+    """Why the page does not say what it otherwise would."""
+    why = facts["withheld"].get(HIDDEN)
+    return (
+        [f"how many anomalies hide among the unlabelled rows cannot be told: {why}."] if why else []
+    )

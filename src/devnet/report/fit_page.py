@@ -19,11 +19,13 @@ from devnet.report.distribution_chart import score_chart
 from devnet.report.page import render, short
 from devnet.report.ranking_chart import area_text, precision_recall_chart, roc_chart
 from devnet.report.ranking_curves import LEAST_LABELLED, ranking_curves
+from devnet.report.spread_chart import spread_chart
 from devnet.tables.columns.column import ColumnFact
 from devnet.tables.explainer import Reason
 
 N_OPEN_ALERTS, N_OPEN_COLUMNS = 10, 30  # the rest is folded
 MOST_ALERTS, MOST_COLUMNS = 50, 1000  # the rest is only counted
+N_LIKE = 5  # rows that are named as nearly the same
 
 
 class Alert(NamedTuple):
@@ -34,6 +36,8 @@ class Alert(NamedTuple):
     p_value: float
     reasons: list[Reason]
     nearest: str | None  # the nearest labelled anomaly
+    values: dict[str, Any] | None = None  # its own
+    like_it: Sequence[str] = ()  # rows that are nearly the same
 
 
 class FitFacts(NamedTuple):
@@ -62,10 +66,12 @@ class FitFacts(NamedTuple):
 class ReasonLine(NamedTuple):
     """A reason as shown."""
 
+    column: str
     text: str
     contribution: str
     width: float  # of its bar, in percent of the largest on the page
     is_down: bool
+    picture: str  # of the column's values as SVG; may be empty
 
 
 class AlertCard(NamedTuple):
@@ -77,6 +83,8 @@ class AlertCard(NamedTuple):
     is_alert: bool
     reasons: list[ReasonLine]
     nearest: str | None
+    values: list[tuple[str, str]]
+    like_it: str  # in words; may be empty
 
 
 class ColumnRow(NamedTuple):
@@ -91,7 +99,7 @@ class ColumnRow(NamedTuple):
 
 
 def make_fit_page(facts: FitFacts) -> str:
-    """The page's HTML: one file, without scripts or network access.
+    """The page's HTML: one file, without network access; a script sorts and filters alerts.
 
     Parameters
     ----------
@@ -109,6 +117,7 @@ def make_fit_page(facts: FitFacts) -> str:
         "has_threshold": bool(np.isfinite(facts.threshold)),
         "above": _shares_above(unlabelled, labelled, facts.threshold),
         "cards": cards,
+        "has_spreads": any(reason.picture for card in cards for reason in card.reasons),
         "n_open_alerts": N_OPEN_ALERTS,
         "columns": columns[:MOST_COLUMNS],
         "n_columns": len(columns),
@@ -173,7 +182,8 @@ def _card_maker(facts: FitFacts) -> Callable[[Alert], AlertCard]:
         words = reason.text.removesuffix(f": {contribution_text(part)}")  # shown separately
         width = 100 * abs(part) / largest if np.isfinite(part) else 0.0
         amount = if_known(part, contribution_text).replace("-", "−")
-        return ReasonLine(short(words), amount, width, part < 0)
+        picture = "" if reason.place is None else spread_chart(short(reason.column), reason.place)
+        return ReasonLine(short(reason.column), short(words), amount, width, part < 0, picture)
 
     def make(alert: Alert) -> AlertCard:
         return AlertCard(
@@ -183,9 +193,22 @@ def _card_maker(facts: FitFacts) -> Callable[[Alert], AlertCard]:
             is_alert=alert.score > facts.threshold,
             reasons=[*map(line, alert.reasons)],
             nearest=None if alert.nearest is None else short(alert.nearest),
+            values=_values(alert.values or {}),
+            like_it=_like_it(alert.like_it),
         )
 
     return make
+
+
+def _values(values: dict[str, Any]) -> list[tuple[str, str]]:
+    """A row's own values as shown, by column; an empty text where one is missing."""
+    shown = list(values.items())[:MOST_COLUMNS]
+    return [(short(name), "" if value is None else short(value)) for name, value in shown]
+
+
+def _like_it(names: Sequence[str]) -> str:
+    named = ", ".join(map(short, names[:N_LIKE])) + (", ..." if len(names) > N_LIKE else ".")
+    return f"And {len(names):,} like it: {named}" if names else ""
 
 
 def _column_rows(facts: FitFacts) -> list[ColumnRow]:

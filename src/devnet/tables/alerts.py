@@ -1,19 +1,24 @@
 """Alerts: the highest rows of a table, ranked, with reasons."""
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from devnet.core.sentence import Sentence
 from devnet.significance.policies import Alarm, AlertPolicy
 from devnet.tables.description import policy_notes
-from devnet.tables.explainer import Explanation
+from devnet.tables.explainer import N_REASONS, Explanation
+from devnet.tables.folding import fold
 from devnet.tables.opened_table import OpenedTable
-from devnet.tables.reservoir import Reservoir
+from devnet.tables.reservoir import Reservoir, Sample
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
 
 N_SHOWN = 20
+N_MORE = 1000  # alerts that may be like those shown
+REASON_TYPES = {"text": pa.string(), "column": pa.string(), "contribution": pa.float64()}
 
 
 class Alerts(NamedTuple):
@@ -23,8 +28,51 @@ class Alerts(NamedTuple):
     n_known: int  # left out: the table already labels them as anomalies
     n_alerts: int
     threshold: float
-    shown: list[Explanation]  # the highest ones, the highest first
+    shown: list[Explanation]  # the highest ones, the highest first; near-duplicates are folded
     notes: list[str | Sentence]  # what is odd about the table's columns
+    values: pa.Table | None = None  # of all rows in `unfolded`
+
+    def unfolded(self) -> list[Explanation]:
+        """Each alert that is shown, followed by those like it."""
+        return [one for leader in self.shown for one in (leader, *leader.like_it)]
+
+    def to_table(self) -> pa.Table:
+        """The alerts in `unfolded` with their reasons and own values, one row each.
+
+        `like_row` is the row of the alert that one is folded into. An own column whose name is
+        taken is called `table_` and its name.
+        """
+        ranked = [
+            (rank, None if one is leader else leader.row, one)
+            for rank, leader in enumerate(self.shown, start=1)
+            for one in (leader, *leader.like_it)
+        ]
+        table = pa.table(_columns(ranked))
+        own = pa.table({}) if self.values is None else self.values
+        for name, column in zip(own.column_names, own.columns, strict=True):
+            taken = name in table.column_names
+            table = table.append_column(f"table_{name}" if taken else name, column)
+        return table
+
+
+def _columns(ranked: list[tuple[int, int | None, Explanation]]) -> dict[str, pa.Array]:
+    """What a table of alerts says about each, by column."""
+    alerts = [one for _, _, one in ranked]
+    columns = {
+        "rank": pa.array([rank for rank, _, _ in ranked], pa.int64()),
+        "id": pa.array([one.id for one in alerts], pa.string()),
+        "row": pa.array([one.row for one in alerts], pa.int64()),
+        "like_row": pa.array([like for _, like, _ in ranked], pa.int64()),
+        "score": pa.array([one.score for one in alerts], pa.float64()),
+        "p_value": pa.array([one.p_value for one in alerts], pa.float64()),
+    }
+    for i in range(N_REASONS):
+        given = [one.reasons[i] if i < len(one.reasons) else None for one in alerts]
+        for name, kind in REASON_TYPES.items():
+            found = [None if reason is None else getattr(reason, name) for reason in given]
+            columns[f"{'reason' if name == 'text' else name}_{i + 1}"] = pa.array(found, kind)
+    nearest = pa.array([one.nearest for one in alerts], pa.string())
+    return {**columns, "most_like_labelled": nearest}
 
 
 def find_alerts(
@@ -32,11 +80,13 @@ def find_alerts(
     table: Any,
     *,
     policy: AlertPolicy | None = None,
-    n_shown: int = N_SHOWN,
+    n_shown: int | None = N_SHOWN,
     known: bool = False,
     on_rows: OnRows | None = None,
 ) -> Alerts:
     """Find the rows of a table that are alerts, and explain the highest.
+
+    An alert that is nearly the same row as a higher one is folded into it, see `like_it`.
 
     Parameters
     ----------
@@ -45,7 +95,8 @@ def find_alerts(
     policy : AlertPolicy, optional
         Used instead of the model's.
     n_shown : int, default=20
-        Alerts that are explained; all of them are counted.
+        Alerts that are explained, besides those like them; all of them are counted. None explains
+        all.
     known : bool, default=False
         True also raises alerts for rows that the table's own label column marks as anomalies.
     on_rows : callable, optional
@@ -53,7 +104,8 @@ def find_alerts(
     """
     opened = OpenedTable(model, table)
     threshold = opened.threshold(policy, known=known, on_rows=on_rows)
-    alarm, highest = Alarm(threshold), Reservoir(n_shown)
+    alarm = Alarm(threshold)
+    highest = Reservoir(sys.maxsize if n_shown is None else n_shown + N_MORE)
     n_rows = n_alerts = n_done = 0
 
     def count(done: int) -> None:
@@ -62,15 +114,34 @@ def find_alerts(
         if on_rows is not None:
             on_rows(done)
 
-    scored = opened.scored_batches(opened.id_columns, known=known, on_rows=count)
+    read = model.encoder_.read_columns()
+    own = [name for name in opened.own_columns if name not in read]
+    scored = opened.scored_batches(own, known=known, on_rows=count)
     for batch, number, scores in scored:
         alerts = np.flatnonzero(alarm(scores))
         highest.add(batch.take(alerts), number[alerts], -scores[alerts])
         n_rows, n_alerts = n_rows + len(scores), n_alerts + len(alerts)
-    shown: list[Explanation] = []
-    if n_alerts:
-        rows, numbers, key = highest.sample()
-        order = np.argsort(key, kind="stable")
-        shown = opened.explain_rows(rows.take(order), numbers[order])
     notes = [*opened.notes, *policy_notes(model, policy)]
-    return Alerts(n_rows, n_done - n_rows, n_alerts, threshold.score, shown, notes)
+    found = Alerts(n_rows, n_done - n_rows, n_alerts, threshold.score, [], notes)
+    if not n_alerts:
+        return found
+    shown, values = _explain_highest(opened, model, highest.sample(), n_shown)
+    return found._replace(shown=shown, values=values)
+
+
+def _explain_highest(
+    opened: OpenedTable, model: TableModel, kept: Sample, n_shown: int | None
+) -> tuple[list[Explanation], pa.Table]:
+    """The highest alerts, near-duplicates folded, and the own values of all of them."""
+    order = np.argsort(kept.key, kind="stable")
+    rows, numbers, scores = kept.rows.take(order), kept.number[order], -kept.key[order]
+    groups = fold(model.encoder_, model.encoder_.encode_checked(rows), scores)[:n_shown]
+    members = np.concatenate(groups)
+    rows, numbers = rows.take(members), numbers[members]
+    values = opened.own_values(rows, numbers)
+    explained = iter(opened.explain_rows(rows, numbers, values))
+    shown = []
+    for group in groups:
+        leader, *others = (next(explained) for _ in group)
+        shown.append(leader._replace(like_it=tuple(others)))
+    return shown, values

@@ -1,11 +1,13 @@
 """Single rows of a table by number, and their names."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from devnet.tables.columns.left_out import LeftOut, Why
+from devnet.tables.columns.text_values import text_values
 from devnet.tables.sources.opening import Source
 from devnet.tables.table_error import TableError
 
@@ -44,11 +46,27 @@ def row_ids(
     """Names of rows: from the id column, else by their number."""
     if id_column is None or id_column not in rows.schema.names:
         return [f"row {n}" for n in number.tolist()]
-    values = rows[id_column].to_pylist()
+    values = _python_values(rows[id_column])
     return [
         f"row {n}" if value is None else _text(value)
         for value, n in zip(values, number.tolist(), strict=True)
     ]
+
+
+def python_rows(rows: pa.Table) -> list[dict[str, Any]]:
+    """Rows as Python values by column; dates that Python lacks as text."""
+    columns = [_python_values(column) for column in rows.columns]
+    names = rows.column_names
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _python_values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):  # far dates, long durations
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        values = [text for chunk in chunks for text in text_values(chunk).listed()]
+    return values
 
 
 def _text(value: object) -> str:

@@ -8,6 +8,7 @@ from devnet.core.model_file import encode_parameters
 from devnet.core.sentence import Sentence, Setting
 from devnet.core.wording import count_text
 from devnet.significance.policies import AlertPolicy, policy_to_json
+from devnet.tables.expectations import expectations
 from devnet.tables.opened_table import alert_threshold
 from devnet.tables.table_model import TableModel
 
@@ -22,7 +23,8 @@ def describe_model(model: TableModel) -> dict[str, Any]:
     may advise a setting.
     """
     importance = column_importance(model)
-    facts = {
+    known, withheld = expectations(model)
+    return {
         "method": model.method,
         "parameters": encode_parameters(model.detector_.get_params(deep=False)),
         "label": model.label_,
@@ -40,8 +42,10 @@ def describe_model(model: TableModel) -> dict[str, Any]:
         "threshold": fixed_threshold(model),
         "calibration_rows": len(model.calibration_.unlabelled),
         "smallest_p_value": float(model.calibration_.ranks().p_value_of_rank[-1]),
+        "typical_row_score": model.explainer_.typical_score,
+        **known,
+        "withheld": withheld,
     }
-    return {**facts, **model.detector_.expectations()}
 
 
 def fit_notes(model: TableModel) -> list[str | Sentence]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from devnet.tables.columns.arrow_values import kind_of, one_value, plain
 from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
+from devnet.tables.columns.spread import Place
 from devnet.tables.columns.text import TextColumn
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
@@ -152,6 +153,10 @@ class TableEncoder:
             is_sparse=self.is_sparse and sum(column.width for column in others) >= WIDE,
         )
 
+    def blocks(self) -> list[slice]:
+        """The matrix columns of each of `columns`."""
+        return [slice(*ends) for ends in pairwise(self._starts)]
+
     @cached_property
     def owner(self) -> np.ndarray:
         """Which of `names` each column of the matrix belongs to, (n_columns,)."""
@@ -212,13 +217,10 @@ class TableEncoder:
         types = {column.name: column.csv_type for column in self.columns}
         return {name: found for name, found in types.items() if found is not None}
 
-    def phrase(
-        self, batch_row: dict[str, Any], name: str, by_entry: sp.csr_array | None = None
-    ) -> str:
+    def phrase(self, batch_row: dict[str, Any], name: str, place: Place | None = None) -> str:
         """One value of a row in words, for one of `names`.
 
-        Given what each matrix column adds to its score, (1, n_columns), a text is described by
-        the words that add most.
+        With its place in the column, it is compared with anomalies and other rows.
         """
         found = self.names.find(name)
         if found is None:
@@ -229,10 +231,13 @@ class TableEncoder:
             value = pa.nulls(1)
         if entry is not None:
             return column.entry_phrase(value, entry)
-        if by_entry is None or not column.is_wide:
-            return column.phrase(value)
-        start = self._starts[self.columns.index(column)]
-        return column.reason(value, by_entry[:, start : start + column.width])
+        return column.phrase(value) if place is None else column.phrase_among(value, *place)
+
+    def text_reason(self, batch_row: dict[str, Any], name: str, by_entry: sp.csr_array) -> str:
+        """The words of a text that add most, given what matrix columns add, (1, n_columns)."""
+        names = [column.name for column in self.columns]
+        column, block = self.columns[names.index(name)], self.blocks()[names.index(name)]
+        return column.reason(one_value(batch_row.get(name)), by_entry[:, block])
 
     def to_header(self) -> dict[str, Any]:
         """The encoder as JSON values."""

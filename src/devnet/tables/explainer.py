@@ -1,6 +1,8 @@
 """Why rows of a table have their scores: contributions of its columns, in words."""
 
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -9,9 +11,13 @@ import scipy.sparse as sp
 
 from devnet.core.model_file import edited, field, size_of, tensor
 from devnet.core.wording import contribution_text
-from devnet.explanation import baseline_score, contributions, nearest, sum_groups, typical_row
+from devnet.explanation import baseline_score, contributions, nearest, sum_groups
 from devnet.significance.ranks import ConformalRanks
+from devnet.tables.column_facts import learn_spreads, read_spreads
+from devnet.tables.columns.column import ColumnEncoding
+from devnet.tables.columns.spread import Place, Spread
 from devnet.tables.encoder import TableEncoder
+from devnet.tables.typical_row import dense_block, typical_row
 
 N_REASONS = 3  # columns that a text names
 LEAST_SHARE = 0.05  # of the largest contribution that a reason must have
@@ -24,6 +30,7 @@ class Reason(NamedTuple):
     column: str
     contribution: float
     text: str  # "amount 9,120 is far above typical 74: +3.1"
+    place: Place | None = None  # where the value stands among those of other rows
 
 
 class Explanation(NamedTuple):
@@ -37,6 +44,8 @@ class Explanation(NamedTuple):
     contributions: dict[str, float]  # of columns that add something, the largest first
     reasons: list[Reason]  # what raises the score most
     nearest: str | None  # the labelled anomaly with the most similar reasons, if any are similar
+    values: dict[str, Any] | None = None  # the row's own, of all columns with single values
+    like_it: tuple["Explanation", ...] = ()  # alerts that are nearly the same row
 
 
 class Explainer:
@@ -52,6 +61,8 @@ class Explainer:
         Contributions to the scores of labelled anomalies.
     ids : sequence of str
         Names of these anomalies.
+    spreads : dict of Spread by column
+        How labelled anomalies and other rows are spread over the values of columns.
     """
 
     def __init__(
@@ -61,22 +72,30 @@ class Explainer:
         baseline: np.ndarray,
         profiles: sp.csr_array,
         ids: Sequence[str],
+        spreads: dict[str, Spread] | None = None,
     ) -> None:
         self.encoder = encoder
         self.detector = detector
         self.baseline = baseline
         self.profiles = profiles
         self.ids = list(ids)
+        self.spreads = spreads or {}
 
     @classmethod
     def learn(
         cls, encoder: TableEncoder, detector: Any, unlabelled: Any, labelled: Any, ids: list[str]
     ) -> Self:
         """Learn from encoded training rows."""
-        baseline = typical_row(detector, unlabelled).astype(np.float32)
+        baseline = typical_row(encoder, detector, unlabelled)
         without = cls(encoder, detector, baseline, sp.csr_array((0, len(encoder.names))), [])
         profiles = sp.csr_array(without.contributions(labelled[:MAX_PROFILES]), dtype=np.float32)
-        return cls(encoder, detector, baseline, profiles, ids[:MAX_PROFILES])
+        spreads = learn_spreads(encoder, unlabelled, labelled, profiles)
+        return cls(encoder, detector, baseline, profiles, ids[:MAX_PROFILES], spreads)
+
+    @cached_property
+    def typical_score(self) -> float:
+        """Score of the typical row."""
+        return baseline_score(self.detector, self.baseline)
 
     def contributions(self, matrix: Any) -> Any:
         """Encoded rows (n, d) -> contributions of the table's columns (n, c), dense or CSR."""
@@ -99,10 +118,10 @@ class Explainer:
             if by_entry is None
             else sum_groups(by_entry, self.encoder.owner)
         )
-        parts = [self._by_column(profiles[[i]]) for i in range(len(rows))]
+        parts = self._by_column(profiles)
         raw = rows.select(self.encoder.read_columns())
-        typical = baseline_score(self.detector, self.baseline)
-        alike = [self._most_like(profiles[[i]], ids[i]) for i in range(len(rows))]
+        typical = self.typical_score
+        alike = self._most_like(profiles, ids)
         return [
             Explanation(
                 int(number[i]),
@@ -112,8 +131,9 @@ class Explainer:
                 typical,
                 parts[i],
                 self._reasons(
-                    {name: raw[name][i] for name in raw.column_names},
+                    self._raw_values(raw, i, parts[i]),
                     parts[i],
+                    matrix[[i]],
                     None if by_entry is None else by_entry[[i]],
                 ),
                 alike[i],
@@ -121,24 +141,39 @@ class Explainer:
             for i, p_value in enumerate(ranks.p_value(scores))
         ]
 
-    def _most_like(self, profile: sp.csr_array, name: str) -> str | None:
-        """The labelled anomaly, other than the row itself, with the most similar contributions."""
-        others = [i for i, one in enumerate(self.ids) if one != name]
-        if not others:
-            return None
-        (position,), (similarity,) = nearest(profile, self.profiles[others])
-        return self.ids[others[position]] if similarity > 0 else None
+    def _most_like(self, profiles: sp.csr_array, names: list[str]) -> list[str | None]:
+        """For each row, the labelled anomaly, other than itself, with the most similar reasons."""
+        labelled: dict[str, list[int]] = {}
+        for position, name in enumerate(self.ids):
+            labelled.setdefault(name, []).append(position)
+        alike: list[str | None] = [None] * len(names)
+        new = [i for i, name in enumerate(names) if name not in labelled]
+        groups: list[tuple[list[int], list[int]]] = [(new, [])]
+        groups += [([i], labelled[name]) for i, name in enumerate(names) if name in labelled]
+        for rows, left_out in groups:
+            others = np.delete(np.arange(len(self.ids)), left_out)
+            if not rows or not len(others):
+                continue
+            found = nearest(profiles[rows], self.profiles[others])
+            for i, position, similarity in zip(rows, *found, strict=True):
+                alike[i] = self.ids[others[position]] if similarity > 0 else None
+        return alike
 
     def labelled_scores(self) -> np.ndarray:
         """Scores of the labelled anomalies: a typical row's score plus what their columns add."""
         added = np.asarray(self.profiles.sum(axis=1)).ravel()
-        scores: np.ndarray = baseline_score(self.detector, self.baseline) + added
+        scores: np.ndarray = self.typical_score + added
         return scores
 
-    def _by_column(self, profile: sp.csr_array) -> dict[str, float]:
-        order = np.argsort(-profile.data, kind="stable")
-        names = [self.encoder.names[i] for i in profile.indices[order]]
-        return dict(zip(names, profile.data[order].tolist(), strict=True))
+    def _by_column(self, profiles: sp.csr_array) -> list[dict[str, float]]:
+        """For each row, what its columns add, the largest first."""
+        found = []
+        for start, end in pairwise(profiles.indptr.tolist()):
+            data, columns = profiles.data[start:end], profiles.indices[start:end]
+            order = np.argsort(-data, kind="stable")
+            names = [self.encoder.names[i] for i in columns[order]]
+            found.append(dict(zip(names, data[order].tolist(), strict=True)))
+        return found
 
     def _by_entry(self, matrix: Any) -> sp.csr_array | None:
         """Contributions of the matrix columns (n, d), if a text is to be explained by its words."""
@@ -148,20 +183,50 @@ class Explainer:
         found.sort_indices()
         return found
 
+    def _raw_values(self, raw: pa.Table, i: int, parts: dict[str, float]) -> dict[str, Any]:
+        """The values of a row that reasons may name."""
+        columns = [self.encoder.names.find(name) for name in list(parts)[:N_REASONS]]
+        return {one[0].name: raw[one[0].name][i] for one in columns if one is not None}
+
     def _reasons(
-        self, raw: dict[str, Any], parts: dict[str, float], by_entry: sp.csr_array | None
+        self,
+        raw: dict[str, Any],
+        parts: dict[str, float],
+        row: Any,
+        by_entry: sp.csr_array | None,
     ) -> list[Reason]:
         least = LEAST_SHARE * max(parts.values(), default=0.0)
         highest = list(parts.items())[:N_REASONS]
-        return [
-            Reason(
-                name,
-                part,
-                f"{self.encoder.phrase(raw, name, by_entry)}: {contribution_text(part)}",
-            )
-            for name, part in highest
-            if part > least
-        ]
+        found = []
+        for name, part in highest:
+            if part > least and by_entry is not None and name in self.encoder.text_columns:
+                words = self.encoder.text_reason(raw, name, by_entry)
+                found.append(Reason(name, part, f"{words}: {contribution_text(part)}"))
+            elif part > least:
+                found.append(self._reason(raw, name, part, row))
+        return found
+
+    def _reason(self, raw: dict[str, Any], name: str, part: float, row: Any) -> Reason:
+        place = self.place(row, name)
+        words = self.encoder.phrase(raw, name, place)
+        return Reason(name, part, f"{words}: {contribution_text(part)}", place)
+
+    def place(self, row: Any, name: str) -> Place | None:
+        """Where an encoded row (1, d) stands in a column, if that is known."""
+        spread = self.spreads.get(name)
+        if spread is None:
+            return None
+        column, block = self._blocks[name]
+        places = column.places(dense_block(row, block))
+        if places is None:
+            return None
+        at = float(places.at[0])
+        return Place(None if np.isnan(at) else at, spread)
+
+    @cached_property
+    def _blocks(self) -> dict[str, tuple[ColumnEncoding, slice]]:
+        pairs = zip(self.encoder.columns, self.encoder.blocks(), strict=True)
+        return {column.name: (column, block) for column, block in pairs}
 
     def to_tensors(self) -> dict[str, np.ndarray]:
         """Named arrays of a model file."""
@@ -198,7 +263,7 @@ class Explainer:
             raise edited("the typical row", f"it has other than {encoder.n_columns} columns")
         baseline = np.zeros(encoder.n_columns, np.float32)
         baseline[columns] = tensor(tensors, "typical_value", (n_typical,))
-        return cls(encoder, detector, baseline, profiles, ids)
+        return cls(encoder, detector, baseline, profiles, ids, read_spreads(header, encoder))
 
 
 def is_texts(value: Any) -> bool:

@@ -1,6 +1,7 @@
 """A table opened for a model: checked once, then scored batch by batch, or explained row by row."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -8,10 +9,13 @@ import pyarrow as pa
 
 from devnet.core.read_ahead import map_ahead
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
-from devnet.tables.chosen_rows import row_ids, take_rows
+from devnet.tables.chosen_rows import python_rows, row_ids, take_rows
+from devnet.tables.columns.arrow_values import SINGULAR, kind_of
 from devnet.tables.explainer import Explanation
 from devnet.tables.label_column import has_label
 from devnet.tables.sources.opening import open_table
+from devnet.tables.sources.plain_columns import plain_batch
+from devnet.tables.sources.source import Source
 from devnet.tables.training_rows import OnRows
 
 if TYPE_CHECKING:
@@ -106,15 +110,48 @@ class OpenedTable:
 
     def explain(self, numbers: Sequence[int]) -> list[Explanation]:
         """Why rows have their scores, given their numbers, counted from 0."""
-        columns = [*self._model.encoder_.read_columns(), *self.id_columns]
-        rows = take_rows(self.source, numbers, columns)
-        return self.explain_rows(rows, np.asarray(numbers))
+        columns = dict.fromkeys([*self._model.encoder_.read_columns(), *self.own_columns])
+        rows = take_rows(self.source, numbers, list(columns))
+        number = np.asarray(numbers, dtype=np.int64)
+        return self.explain_rows(rows, number, self.own_values(rows, number))
 
-    def explain_rows(self, rows: pa.Table, number: np.ndarray) -> list[Explanation]:
-        """Why rows that were read have their scores, given their numbers in the table."""
+    def explain_rows(
+        self, rows: pa.Table, number: np.ndarray, values: pa.Table
+    ) -> list[Explanation]:
+        """Why rows that were read have their scores.
+
+        Takes their numbers in the table, and what `own_values` says of these.
+        """
         model = self._model
-        ids = row_ids(rows, model.id_column_, number)
-        return model.explainer_.explain(rows, number, ids, model.calibration_.ranks())
+        ids, written = (row_ids(one, model.id_column_, number) for one in (rows, values))
+        explained = model.explainer_.explain(rows, number, ids, model.calibration_.ranks())
+        return [
+            one._replace(id=name, values=own)
+            for one, name, own in zip(explained, written, python_rows(values), strict=True)
+        ]
+
+    @cached_property
+    def own_columns(self) -> list[str]:
+        """Columns that rows must have been read with for `own_values`, all with single values."""
+        if self._written is not None:
+            return self.id_columns
+        fields = self.source.schema
+        return [one.name for one in fields if kind_of(one.type).name in SINGULAR]
+
+    @cached_property
+    def _written(self) -> Source | None:
+        return self.source.as_written()
+
+    def own_values(self, rows: pa.Table, number: np.ndarray) -> pa.Table:
+        """All values of rows that were read, as they are written if the table is text.
+
+        A text is read once more for them. Vectors and other nested values are left out.
+        """
+        if self._written is not None:
+            return take_rows(self._written, number.tolist(), self._written.schema.names)
+        schema = pa.schema([self.source.schema.field(name) for name in self.own_columns])
+        parts = [plain_batch(part, schema) for part in rows.to_batches()]
+        return pa.Table.from_batches(parts, schema)
 
 
 def alert_threshold(model: "TableModel", policy: AlertPolicy | None, scores: Any = ()) -> Threshold:

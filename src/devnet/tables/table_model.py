@@ -220,6 +220,7 @@ def _to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "n_labelled": model.n_labelled_,
         "policy": policy_to_json(model.policy),
         "labelled_ids": model.explainer_.ids,
+        "spreads": {name: one.to_header() for name, one in model.explainer_.spreads.items()},
         "encoder": model.encoder_.to_header(),
     }
     tensors = {PREFIX + name: array for name, array in _own_tensors(model).items()}

@@ -17,8 +17,10 @@ from devnet.tables.columns.column import (
     is_empty,
     read_share,
     read_shared,
+    without_missing,
 )
 from devnet.tables.columns.left_out import LeftOut, Why
+from devnet.tables.columns.spread import Places, Spread
 
 
 @final
@@ -86,6 +88,18 @@ class BooleanColumn(ColumnEncoding):
         share = (1 - self.missing) * (self.mean if found else 1 - self.mean)
         word = "true" if found else "false"
         return f"{shown(self.name)} is {word} (as in {share_text(share)} of rows)"
+
+    def places(self, block: np.ndarray) -> Places:
+        """False is 0, true is 1."""
+        return Places(without_missing(block[:, 0], block, self.missing), ("false", "true"))
+
+    def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
+        """The value, and how many anomalies and other rows have it."""
+        found, cell = plain(value)[0].as_py(), spread.cell(at)
+        if found is None or cell is None:
+            return f"{shown(self.name)} is missing, as in {spread.missing().both()}"
+        word = "true" if found else "false"
+        return f"{shown(self.name)} is {word}, as in {spread.shares(cell, cell).both()}"
 
     def detail(self) -> str:
         """What the training table had in the column."""

@@ -22,9 +22,11 @@ from devnet.tables.columns.column import (
     read_count,
     read_shared,
     read_source,
+    without_missing,
 )
 from devnet.tables.columns.identifiers import are_distinct, unique
 from devnet.tables.columns.left_out import LeftOut, Why
+from devnet.tables.columns.spread import Places, Spread
 from devnet.tables.columns.text import TextColumn, is_free_text, text_column
 from devnet.tables.columns.text_values import (
     MAX_TEXT,
@@ -38,6 +40,7 @@ from devnet.tables.columns.text_values import (
 
 MAX_CATEGORIES = 50
 HASH_BUCKETS = 32
+OTHERS = "other values"
 FREQUENT = 0.05  # share from which a value is not called rare
 MIN_ROWS = 10  # training rows that a value needs for its own column, and
 MIN_SHARE = 1000  # at least one row in this many
@@ -230,12 +233,33 @@ class CategoryColumn(ColumnEncoding):
             return found
         return TextValues(rewritten(found.texts, self.source, self.zone), found.position)
 
+    def _text(self, value: pa.Array) -> str | None:
+        """The value of one row as text."""
+        texts, position = (None, [-1]) if is_empty(value) else self._texts(value)
+        return None if texts is None or position[0] < 0 else texts[int(position[0])].as_py()
+
+    def places(self, block: np.ndarray) -> Places | None:
+        """Which of the frequent values it is; all others are one."""
+        if not self.n_own:
+            return None
+        at = np.minimum(block.argmax(axis=1), self.n_own).astype(np.float64)
+        names = (*(text for text, _ in self.values[: self.n_own]), OTHERS)
+        return Places(without_missing(at, block, self.missing), names)
+
+    def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
+        """The value, and how many anomalies and other rows have it."""
+        text, cell = self._text(value), spread.cell(at)
+        if text is None and cell is None:
+            return f"{shown(self.name)} is missing, as in {spread.missing().both()}"
+        if text is None or cell is None or cell >= self.n_own:
+            return self.phrase(value)
+        return f"{shown(self.name)} {cut(text)!r}, as {spread.shares(cell, cell).both()}"
+
     def phrase(self, value: pa.Array) -> str:
         """The value, and how frequent it was in training."""
-        texts, position = (None, [-1]) if is_empty(value) else self._texts(value)
-        if texts is None or position[0] < 0:
+        text = self._text(value)
+        if text is None:
             return missing_text(self.name, self.missing)
-        text = texts[int(position[0])].as_py()
         share = self._counts.get(text, 0) / self.n_rows
         about = f"{shown(self.name)} {cut(text)!r}"
         if share >= FREQUENT:

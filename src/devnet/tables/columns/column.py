@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from devnet.core.model_file import MAX_COUNT, field, is_count, is_finite_number
 from devnet.tables.columns.arrow_values import SINGULAR, ColumnKind, kind_of
 from devnet.tables.columns.left_out import LeftOut
+from devnet.tables.columns.spread import Places, Spread
 
 LARGEST = 1e6  # magnitude of an encoded value
 
@@ -140,6 +141,14 @@ class ColumnEncoding(ABC):
         """The value of one row in words, given what each matrix column adds to its score."""
         return self.phrase(value)
 
+    def places(self, block: np.ndarray) -> Places | None:
+        """Where encoded rows (n, w) stand in the column; None if that cannot be counted."""
+        return None
+
+    def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
+        """The value of one row, at this place, compared with anomalies and other rows."""
+        return self.phrase(value)
+
     def is_unlike(self, looks_like: str) -> bool:
         """Whether a file's text looks like a kind that no training value had."""
         return False
@@ -162,6 +171,12 @@ def limited(values: np.ndarray) -> np.ndarray:
 def indicator(column: int, is_missing: np.ndarray) -> Entry:
     """A column that is 1 for missing values."""
     return Entry(column, is_missing.astype(np.float32))
+
+
+def without_missing(at: np.ndarray, block: np.ndarray, missing: float) -> np.ndarray:
+    """Places of encoded rows, nan where the last column, if there is one for it, says missing."""
+    known: np.ndarray = np.where(block[:, -1] > 0, np.nan, at) if missing else at
+    return known
 
 
 def read_shared(header: dict[str, Any]) -> dict[str, Any]:

@@ -29,9 +29,11 @@ from devnet.tables.columns.column import (
     read_numbers,
     read_shared,
     read_source,
+    without_missing,
 )
 from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.columns.number import scale
+from devnet.tables.columns.spread import Places, Spread
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 THURSDAY = 3  # the weekday of the first day of 1970
@@ -171,6 +173,30 @@ class DateColumn(ColumnEncoding):
         if "hour" in self.parts:
             return f"{shown(self.name)} {clock} on {date}"
         return f"{shown(self.name)} on {date}"
+
+    def places(self, block: np.ndarray) -> Places | None:
+        """The hour of the day, or else the year, or else the weekday."""
+        part = next((part for part in ("hour", "years", "weekday") if part in self.parts), None)
+        if part is None:
+            return None
+        at = block[:, self.parts.index(part)].astype(np.float64)
+        if part == "weekday":
+            return Places(without_missing(np.rint(at * 6), block, self.missing), WEEKDAYS, part)
+        at = 24 * at if part == "hour" else 1970 + self.low + at * (self.high - self.low)
+        return Places(without_missing(at, block, self.missing), of=part.removesuffix("s"))
+
+    def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
+        """The date and time, and how many anomalies and other rows have such a one."""
+        cell = spread.cell(at)
+        if is_empty(value) or is_missing(plain(value))[0]:
+            return f"{shown(self.name)} is missing, as in {spread.missing().both()}"
+        if cell is None:
+            return self.phrase(value)
+        if spread.ends:
+            return f"{self.phrase(value)} ({spread.of} {spread.around(cell)})"
+        shares = spread.shares(cell, cell)
+        about = f"{spread.of} {spread.label(cell)}"
+        return f"{self.phrase(value)} ({about}: {shares.of_anomalies}, {shares.of_others})"
 
     def detail(self) -> str:
         """What the training table had in the column."""

@@ -19,10 +19,12 @@ from devnet.tables.columns.column import (
     read_number,
     read_numbers,
     read_shared,
+    without_missing,
 )
 from devnet.tables.columns.exact_sum import ExactSum
 from devnet.tables.columns.identifiers import names_others, names_rows, unique
 from devnet.tables.columns.left_out import LeftOut, Why
+from devnet.tables.columns.spread import Places, Spread
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.95, 0.99)
 
@@ -106,19 +108,46 @@ class NumberColumn(ColumnEncoding):
 
     def phrase(self, value: pa.Array) -> str:
         """How the number compares with those of the training table."""
-        number = np.nan if is_empty(value) else float(numbers(value)[0])
+        number = self._number(value)
         if np.isnan(number):
             return missing_text(self.name, self.missing)
-        least, lower, median, upper, _, most = self.quantiles
+        about = f"{shown(self.name)} {number_text(number)}"
+        return f"{about} is {self._position(number)} typical {number_text(self.quantiles[2])}"
+
+    def _number(self, value: pa.Array) -> float:
+        return np.nan if is_empty(value) else float(numbers(value)[0])
+
+    def _position(self, number: float) -> str:
+        least, lower, _, upper, _, most = self.quantiles
         positions = {
             "far above": number > most,
             "far below": number < least,
             "above": number > upper,
             "below": number < lower,
         }
-        position = next((words for words, holds in positions.items() if holds), "near")
+        return next((words for words, holds in positions.items() if holds), "near")
+
+    def places(self, block: np.ndarray) -> Places:
+        """The numbers themselves, to seven digits."""
+        low, high = self.low / 2, self.high / 2  # halves, as a difference may overflow
+        at = 2 * (low + block[:, 0].astype(np.float64) * (high - low))
+        return Places(without_missing(at, block, self.missing))
+
+    def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
+        """The number, and how many anomalies and other rows have such a one."""
+        number, cell = self._number(value), spread.cell(at)
+        if np.isnan(number):
+            return f"{shown(self.name)} is missing, as in {spread.missing().both()}"
+        position = self._position(number)
         about = f"{shown(self.name)} {number_text(number)}"
-        return f"{about} is {position} typical {number_text(median)}"
+        if cell is None or position.startswith("far"):
+            return self.phrase(value)
+        if spread.points:
+            return f"{about}, as {spread.shares(cell, cell).both()}"
+        if position == "near":
+            return f"{about} ({spread.around(cell)})"
+        shares = spread.as_high(cell) if position == "above" else spread.as_low(cell)
+        return f"{self.phrase(value)} ({shares})"
 
     def detail(self) -> str:
         """What the training table had in the column."""

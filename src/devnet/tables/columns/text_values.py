@@ -52,6 +52,10 @@ class TextValues(NamedTuple):
     texts: pa.Array  # large_string
     position: np.ndarray  # (n,) among the texts, -1 where the value is missing
 
+    def listed(self) -> list[str | None]:
+        """The text of each row."""
+        return [*self.texts.take(pa.array(self.position, mask=self.position < 0)).to_pylist()]
+
     def counts(self) -> np.ndarray:
         """Rows with each of the texts."""
         return np.bincount(self.position[self.position >= 0], minlength=len(self.texts))
