@@ -1,6 +1,6 @@
 """Numbers, shares and names as people write them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import floor, isfinite, log10
 from typing import Any
 
@@ -168,6 +168,15 @@ def cut(text: str, size: int = MAX_SHOWN) -> str:
     'a lon...'
     """
     return text if len(text) <= size else text[: size - 3] + "..."
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Words as a list in a sentence.
+
+    >>> join_words(["one"]), join_words(["one", "two", "three"])
+    ('one', 'one, two and three')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def shown(name: str) -> str:

@@ -18,7 +18,7 @@ from devnet.datasets.download import DownloadError, NotServedError, checksum
 from devnet.datasets.download import download as download_file
 from devnet.datasets.records import File, Likeness, PublishedCopy, SetRecord, Size
 
-__all__ = ["DATASETS", "Dataset", "DownloadError", "fetch", "find", "load"]
+__all__ = ["DATASETS", "Dataset", "DownloadError", "fetch", "find", "load", "locate"]
 
 Folder = str | os.PathLike[str]
 OnProgress = Callable[[str, int, int | None], object]
@@ -97,6 +97,17 @@ def load(name: str, folder: Folder | None = None) -> Dataset:
 def find(name: str, folder: Folder | None = None) -> tuple[PublishedCopy, list[Path]] | None:
     """The copy that `load` reads: its source and its files, or None."""
     return DATASETS[known(name, DATASETS, "data set")].find(_folders(folder))
+
+
+def locate(file: str, folder: Folder | None = None) -> Path:
+    """The path of a file that is found where `load` looks for those of the sets."""
+    folders = _folders(folder)
+    for one in folders:
+        if (one / file).is_file():
+            return one / file
+    raise FileNotFoundError(
+        f"no {file} in {', '.join(map(str, folders))}; set DEVNET_DATA to the folder that has it."
+    )
 
 
 def fetch(

@@ -16,7 +16,7 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 from devnet.core.layout import Layout
 from devnet.core.seeds import as_generator, draw_seed
 from devnet.core.sentence import Sentence, Setting
-from devnet.core.wording import cut
+from devnet.core.wording import cut, join_words, shown
 from devnet.detectors.methods import METHODS, RECOMMENDED, find_method
 from devnet.experiments.advice import (
     Evaluated,
@@ -165,7 +165,7 @@ def compare_methods(
         categorical=[name for name in categorical if name not in ignore],
     )
     splits = make_splits(rows.to_split, n_repeats, generator)
-    runs, failed = _run_all(rows, splits, makers, generator, on_fit)
+    runs, failed, texts = _run_all(rows, splits, makers, generator, on_fit)
     if not runs:
         raise TableError(f"no method could learn from {source.name}: {next(iter(failed.values()))}")
     share = ranked_share(splits)
@@ -189,7 +189,7 @@ def compare_methods(
         group=group,
         n_equal=rows.n_equal,
         test_share=share,
-        notes=[*training_notes(training), *rows.notes],
+        notes=[*training_notes(training), *rows.notes, *text_notes(texts, list(runs))],
         **verdict._asdict(),
     )
 
@@ -218,12 +218,16 @@ def _run_all(
     makers: dict[str, Callable[..., Any]],
     generator: np.random.Generator,
     on_fit: OnFit | None,
-) -> tuple[dict[str, list[SplitResult]], dict[str, str]]:
-    """The runs of every method, split by split, and the errors of methods that failed."""
+) -> tuple[dict[str, list[SplitResult]], dict[str, str], dict[str, list[str]]]:
+    """The runs of every method, split by split, the errors of methods that failed, and the texts.
+
+    Those are columns that a method leaves out because it does not learn from text.
+    """
     runs: dict[str, list[SplitResult]] = {name: [] for name in makers}
     failed: dict[str, str] = {}
+    texts: dict[str, list[str]] = {}
     n_fits = len(splits) * len(makers)
-    for number, split in enumerate(_encoded(rows, splits)):
+    for number, split in enumerate(_learned(rows, splits)):
         seed = draw_seed(generator)
         for i, (name, make) in enumerate(makers.items()):
             if on_fit is not None:
@@ -231,26 +235,69 @@ def _run_all(
             if name in failed:
                 continue
             try:
-                runs[name].append(_run(make(random_state=seed), split))
+                detector = make(random_state=seed)
+                if not detector.uses_text and split.encoder.text_columns:
+                    texts[name] = split.encoder.text_columns
+                runs[name].append(_run(detector, split.encoded(name, detector)))
             except Exception as error:  # a method that fails must not stop the others
                 failed[name] = _reason(error)
                 del runs[name]
-    return runs, failed
+    return runs, failed, texts
 
 
-def _encoded(rows: ComparedRows, splits: list[Split]) -> Iterator[_EncodedSplit]:
+def text_notes(texts: dict[str, list[str]], methods: Sequence[str]) -> list[str]:
+    """Which methods ranked rows without their texts, given the texts that they leave out."""
+    without = [name for name in methods if name in texts]
+    if not without:
+        return []
+    columns = dict.fromkeys(column for name in without for column in texts[name])
+    able = [name for name in methods if name not in texts]
+    only = f"only {join_words(able)} learned" if able else "no method learned"
+    named = join_words([shown(column) for column in columns])
+    return [f"{named}: text, from which {only}; {join_words(without)} left it out."]
+
+
+class _LearnedSplit:
+    """The encoder of a split, and its rows, encoded for methods with and without text."""
+
+    def __init__(
+        self, rows: ComparedRows, split: Split, encoder: TableEncoder, learned: pa.Table
+    ) -> None:
+        self.encoder = encoder
+        self._rows, self._split, self._learned = rows, split, learned
+        self._encoded: dict[bool, _EncodedSplit] = {}
+
+    def encoded(self, method: str, detector: Any) -> _EncodedSplit:
+        """The rows as a method takes them."""
+        has_text = bool(detector.uses_text and self.encoder.text_columns)
+        if has_text not in self._encoded:
+            encoder = self.encoder if has_text else self.encoder.without_text(method)
+            self._encoded[has_text] = self._encode(encoder)
+        return self._encoded[has_text]
+
+    def _encode(self, encoder: TableEncoder) -> _EncodedSplit:
+        rows, (train, test) = self._rows, self._split
+        return _EncodedSplit(
+            encoder.encode(self._learned),
+            rows.is_labelled[train],
+            encoder.encode(rows.rows.take(test)),
+            rows.is_labelled[test],
+            rows.weight[test],
+            encoder.layout,
+        )
+
+
+def _learned(rows: ComparedRows, splits: list[Split]) -> Iterator[_LearnedSplit]:
     """All splits in turn; encodings never see test rows."""
     y = rows.is_labelled
-    for train, test in splits:
+    for split in splits:
+        train = split.train
         learned = rows.rows.take(train)
         summary = TableSummary(learned.schema, label=rows.label, categorical=rows.categorical)
         for batch in learned.to_batches():
             summary.add(batch)
         encoder = TableEncoder.learn(summary, learned.filter(~y[train]))
-        encoded = (encoder.encode(part) for part in (learned, rows.rows.take(test)))
-        yield _EncodedSplit(
-            next(encoded), y[train], next(encoded), y[test], rows.weight[test], encoder.layout
-        )
+        yield _LearnedSplit(rows, split, encoder, learned)
 
 
 def _run(detector: Any, split: _EncodedSplit) -> SplitResult:

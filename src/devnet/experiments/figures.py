@@ -216,6 +216,7 @@ BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
     "unknown anomalies": _unknown_figures,
     "runtime": _runtime_figures,
     "raw tables": lambda cells: [],
+    "text": lambda cells: [],
 }
 
 

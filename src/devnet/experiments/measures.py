@@ -13,6 +13,7 @@ from devnet.datasets import Dataset
 from devnet.experiments.outcome import Outcome, auc, fit_and_score
 from devnet.experiments.protocol import Task, make_task
 from devnet.experiments.raw_measure import raw_tables
+from devnet.experiments.text_measure import text
 from devnet.significance.calibration import calibrate
 
 LEVELS = (0.8, 0.9, 0.95, 0.975, 0.99, 0.999)  # confidence
@@ -206,6 +207,7 @@ MEASURES: dict[str, Callable[..., Outcome]] = {
     "unknown anomalies": unknown_anomalies,
     "runtime": runtime,
     "raw tables": raw_tables,
+    "text": text,
 }
 
 

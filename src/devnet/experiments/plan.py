@@ -15,11 +15,16 @@ from devnet.core.parameters import check_parameters
 from devnet.core.sentence import Setting, UserError
 from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.raw_tables import RAW_TABLES
+from devnet.datasets.raw_texts import RAW_TEXTS
 from devnet.detectors.methods import METHODS, find_method
 from devnet.experiments.measures import MEASURES
 
 SYNTHETIC = "synthetic"  # for measures that make their own rows
-OTHER_SETS: dict[str, Iterable[str]] = {"runtime": [SYNTHETIC], "raw tables": RAW_TABLES}
+OTHER_SETS: dict[str, Iterable[str]] = {
+    "runtime": [SYNTHETIC],
+    "raw tables": RAW_TABLES,
+    "text": RAW_TEXTS,
+}
 FIELDS = {
     "title": (str, "a text"),
     "question": (str, "a text"),

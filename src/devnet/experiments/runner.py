@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from devnet import __version__
 from devnet.datasets.raw_tables import RAW_TABLES
+from devnet.datasets.raw_texts import RAW_TEXTS, load_texts
 from devnet.detectors.methods import find_method
 from devnet.experiments.measures import MEASURES
 from devnet.experiments.memory import forget_peak_memory, peak_memory
@@ -179,6 +180,10 @@ def prepare(dataset: str, folder: Path) -> Data:
         return Data("synthetic: made for each run.", {})
     if dataset in RAW_TABLES:
         return Data(*share_table(dataset, folder))
+    if dataset in RAW_TEXTS:
+        found = load_texts(dataset)
+        counts = {"n_rows": len(found.texts), "n_anomalies": int(found.is_anomaly.sum())}
+        return Data(found.description, counts)
     share(dataset, folder)
     shared = open_shared(dataset, folder)
     return Data(shared.description, {"likeness": shared.likeness, **shared.size._asdict()})
@@ -205,6 +210,8 @@ def _open(dataset: str, folder: Path) -> Any:
     """What the measure gets."""
     if dataset == SYNTHETIC:
         return None
+    if dataset in RAW_TEXTS:
+        return load_texts(dataset)
     return (open_shared_table if dataset in RAW_TABLES else open_shared)(dataset, folder)
 
 

@@ -183,6 +183,7 @@ BUILDERS: dict[str, Callable[[Cells], list[ResultTable]]] = {
     "unknown anomalies": _unknown_tables,
     "runtime": _runtime_tables,
     "raw tables": raw_results,
+    "text": _ranking_tables,
 }
 
 

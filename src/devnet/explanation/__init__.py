@@ -5,7 +5,8 @@ from devnet.explanation.contributions import (
     baseline_score,
     contributions,
     nearest,
+    sum_groups,
     typical_row,
 )
 
-__all__ = ["Nearest", "baseline_score", "contributions", "nearest", "typical_row"]
+__all__ = ["Nearest", "baseline_score", "contributions", "nearest", "sum_groups", "typical_row"]

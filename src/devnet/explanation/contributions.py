@@ -73,14 +73,28 @@ def contributions(
     groups = None if groups is None else _check_groups(groups, rows.shape[1])
     found = detector.own_contributions(rows, baseline)
     if found is not None:
-        return _sum_groups(found, groups)
+        return found if groups is None else sum_groups(found, groups)
     walked = np.arange(rows.shape[1]) if groups is None else groups
     n_groups = int(walked.max()) + 1
     score = detector.anomaly_score
     if _is_wide(rows):
+        refuse_other_than_empty(baseline)
         return sparse_walks(score, rows, walked, n_groups, random_state=random_state)
     dense = _dense(rows)
     return dense_walks(score, dense, baseline, walked, n_groups, random_state=random_state)
+
+
+def sum_groups(by_column: Matrix, groups: np.ndarray) -> Matrix:
+    """Contributions of columns (n, d), added up by the group of each column (d,): (n, n_groups)."""
+    n_groups = int(groups.max()) + 1
+    if sp.issparse(by_column):
+        parts = (by_column.data, groups[by_column.indices], by_column.indptr)
+        summed = sp.csr_array(parts, shape=(by_column.shape[0], n_groups), copy=True)
+        summed.sum_duplicates()
+        return summed
+    size = (len(groups), n_groups)
+    members = sp.csr_array((np.ones(len(groups)), (np.arange(len(groups)), groups)), shape=size)
+    return by_column @ members
 
 
 class Nearest(NamedTuple):
@@ -130,8 +144,6 @@ def _check_baseline(detector: Any, rows: Matrix, baseline: np.ndarray | None) ->
             f"the baseline has shape {baseline.shape}, but rows have {rows.shape[1]} columns; give "
             "one value per column."
         )
-    if _is_wide(rows):
-        refuse_other_than_empty(baseline)
     return baseline
 
 
@@ -152,14 +164,6 @@ def _check_groups(groups: np.ndarray, n_columns: int) -> np.ndarray:
             f"from 0 on for each of the {n_columns} columns."
         )
     return groups
-
-
-def _sum_groups(by_column: Matrix, groups: np.ndarray | None) -> Matrix:
-    if groups is None:
-        return by_column
-    size = (len(groups), int(groups.max()) + 1)
-    members = sp.csr_array((np.ones(len(groups)), (np.arange(len(groups)), groups)), shape=size)
-    return by_column @ members
 
 
 def _unit(rows: Matrix) -> Matrix:

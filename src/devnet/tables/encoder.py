@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 from devnet.core.layout import MAX_COLUMNS, Layout
 from devnet.core.model_file import edited, field
+from devnet.core.rows import WIDE
 from devnet.core.sentence import Setting
+from devnet.detectors.methods import RECOMMENDED
 from devnet.tables.column_check import check_column, unknown_columns
 from devnet.tables.column_names import ColumnNames
 from devnet.tables.columns.arrow_values import kind_of, one_value, plain
@@ -19,6 +21,7 @@ from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
 from devnet.tables.columns.spread import Place
+from devnet.tables.columns.text import TextColumn
 from devnet.tables.own_scores import scored_before
 from devnet.tables.readings.table_reader import TableReader, Tally
 from devnet.tables.sources.plain_columns import refuse_duplicates
@@ -126,6 +129,38 @@ class TableEncoder:
         widths, is_wide = zip(*blocks, strict=True)
         return Layout(widths, is_wide)
 
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns of free text."""
+        return [column.name for column in self.columns if isinstance(column, TextColumn)]
+
+    @property
+    def has_text(self) -> bool:
+        """Whether a column is free text."""
+        return bool(self.text_columns)
+
+    def without_text(self, method: str) -> "TableEncoder":
+        """The encoder for a method that does not learn from text, which it leaves out."""
+        if not self.has_text:
+            return self
+        texts = [column for column in self.columns if isinstance(column, TextColumn)]
+        others = [column for column in self.columns if column not in texts]
+        if not others:
+            raise TableError(
+                f"{method} does not learn from text, and the table has nothing else to learn from; "
+                "take another method: ",
+                Setting("method", RECOMMENDED),
+            )
+        why = f"text: {method} does not learn from text"
+        left_out = {column.name: LeftOut(column.name, Why.TEXT, why) for column in texts}
+        return TableEncoder(
+            others,
+            {**self.left_out, **left_out},
+            label=self.label,
+            is_sparse=self.is_sparse and sum(column.width for column in others) >= WIDE,
+            reader=self.reader,
+        )
+
     def blocks(self) -> list[slice]:
         """The matrix columns of each of `columns`."""
         return [slice(*ends) for ends in pairwise(self._starts)]
@@ -210,6 +245,12 @@ class TableEncoder:
         if entry is not None:
             return column.entry_phrase(value, entry)
         return column.phrase(value) if place is None else column.phrase_among(value, *place)
+
+    def text_reason(self, batch_row: dict[str, Any], name: str, by_entry: sp.csr_array) -> str:
+        """The words of a text that add most, given what matrix columns add, (1, n_columns)."""
+        names = [column.name for column in self.columns]
+        column, block = self.columns[names.index(name)], self.blocks()[names.index(name)]
+        return column.reason(one_value(batch_row.get(name)), by_entry[:, block])
 
     def to_header(self) -> dict[str, Any]:
         """The encoder as JSON values."""

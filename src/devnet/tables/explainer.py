@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from devnet.core.model_file import edited, field, size_of, tensor
 from devnet.core.wording import contribution_text
-from devnet.explanation import baseline_score, contributions, nearest
+from devnet.explanation import baseline_score, contributions, nearest, sum_groups
 from devnet.significance.ranks import ConformalRanks
 from devnet.tables.column_facts import learn_spreads, read_spreads
 from devnet.tables.columns.column import ColumnEncoding
@@ -112,7 +112,12 @@ class Explainer:
             return []
         matrix = self.encoder.encode_checked(rows)
         scores = self.detector.anomaly_score(matrix)
-        profiles = sp.csr_array(self.contributions(matrix))
+        by_entry = self._by_entry(matrix)
+        profiles = sp.csr_array(
+            self.contributions(matrix)
+            if by_entry is None
+            else sum_groups(by_entry, self.encoder.owner)
+        )
         parts = self._by_column(profiles)
         raw = rows.select(self.encoder.read_columns())
         typical = self.typical_score
@@ -125,7 +130,12 @@ class Explainer:
                 float(p_value),
                 typical,
                 parts[i],
-                self._reasons(self._raw_values(raw, i, parts[i]), parts[i], matrix[[i]]),
+                self._reasons(
+                    self._raw_values(raw, i, parts[i]),
+                    parts[i],
+                    matrix[[i]],
+                    None if by_entry is None else by_entry[[i]],
+                ),
                 alike[i],
             )
             for i, p_value in enumerate(ranks.p_value(scores))
@@ -165,15 +175,36 @@ class Explainer:
             found.append(dict(zip(names, data[order].tolist(), strict=True)))
         return found
 
+    def _by_entry(self, matrix: Any) -> sp.csr_array | None:
+        """Contributions of the matrix columns (n, d), if a text is to be explained by its words."""
+        if not self.encoder.has_text:
+            return None
+        found = sp.csr_array(contributions(self.detector, matrix, self.baseline))
+        found.sort_indices()
+        return found
+
     def _raw_values(self, raw: pa.Table, i: int, parts: dict[str, float]) -> dict[str, Any]:
         """The values of a row that reasons may name."""
         columns = [self.encoder.names.find(name) for name in list(parts)[:N_REASONS]]
         return {one[0].name: raw[one[0].name][i] for one in columns if one is not None}
 
-    def _reasons(self, raw: dict[str, Any], parts: dict[str, float], row: Any) -> list[Reason]:
+    def _reasons(
+        self,
+        raw: dict[str, Any],
+        parts: dict[str, float],
+        row: Any,
+        by_entry: sp.csr_array | None,
+    ) -> list[Reason]:
         least = LEAST_SHARE * max(parts.values(), default=0.0)
         highest = list(parts.items())[:N_REASONS]
-        return [self._reason(raw, name, part, row) for name, part in highest if part > least]
+        found = []
+        for name, part in highest:
+            if part > least and by_entry is not None and name in self.encoder.text_columns:
+                words = self.encoder.text_reason(raw, name, by_entry)
+                found.append(Reason(name, part, f"{words}: {contribution_text(part)}"))
+            elif part > least:
+                found.append(self._reason(raw, name, part, row))
+        return found
 
     def _reason(self, raw: dict[str, Any], name: str, part: float, row: Any) -> Reason:
         place = self.place(row, name)

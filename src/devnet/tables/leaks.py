@@ -79,11 +79,13 @@ def find_leak(
     """
     if labelled.shape[0] < FEWEST_LABELLED or unlabelled.shape[0] < FEWEST_UNLABELLED:
         return None
-    parts = _columns(encoder)
-    if len(parts) < 2 or sum(map(len, parts.values())) > MOST_WIDTH:
+    dense = _dense_columns(encoder)
+    if len(dense) < 2 or sum(map(len, dense.values())) > MOST_WIDTH:
         return None
-    names = list(parts)
-    rows = _drawn(unlabelled, labelled, generator)
+    names, used = list(dense), np.concatenate(list(dense.values()))
+    ends = np.cumsum([len(columns) for columns in dense.values()])
+    parts = dict(zip(names, np.split(np.arange(len(used)), ends[:-1]), strict=True))
+    rows = _drawn(unlabelled, labelled, used, generator)
     for chosen in _candidates(rows, list(parts.values())):
         columns = tuple(names[i] for i in sorted(chosen))
         matrix = rows.matrix[:, np.concatenate([parts[name] for name in columns])]
@@ -93,22 +95,27 @@ def find_leak(
     return None
 
 
-def _columns(encoder: TableEncoder) -> dict[str, np.ndarray]:
-    """Matrix columns of each table column, without sparse vectors."""
+def _dense_columns(encoder: TableEncoder) -> dict[str, np.ndarray]:
+    """Matrix columns of each table column, without texts and sparse vectors."""
     ends = np.cumsum([column.width for column in encoder.columns])
     return {
         column.name: np.arange(end - column.width, end)
         for column, end in zip(encoder.columns, ends, strict=True)
-        if not column.n_entries
+        if not (column.n_entries or column.is_wide)
     }
 
 
-def _drawn(unlabelled: Any, labelled: Any, generator: np.random.Generator) -> _Rows:
-    """Some rows of both kinds, in random order, so that every other one is of the first half."""
+def _drawn(
+    unlabelled: Any, labelled: Any, used: np.ndarray, generator: np.random.Generator
+) -> _Rows:
+    """Some rows of both kinds, in random order, so that every other one is of the first half.
+
+    Only the columns that are used become dense.
+    """
     drawn = []
     for matrix, most in ((unlabelled, MOST_UNLABELLED), (labelled, MOST_LABELLED)):
         chosen = generator.permutation(matrix.shape[0])[:most]
-        part = matrix[chosen]
+        part = matrix[chosen][:, used]
         drawn.append(np.asarray(part.todense() if sp.issparse(part) else part, dtype=np.float64))
     y = np.repeat([False, True], [len(part) for part in drawn])
     halves = [np.arange(len(part)) % 2 == 0 for part in drawn]

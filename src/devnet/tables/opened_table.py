@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from devnet.tables.table_model import TableModel
 
 
+TEXT_ROWS = 4096  # rows with text that are scored at once
+
+
 class ScoredBatch(NamedTuple):
     """A batch of a table with the scores of its rows."""
 
@@ -130,17 +133,21 @@ class OpenedTable:
 
         keep = None if label is None else unknown
         self._tally = Tally()
-        encode = partial(self._encoded, tally=self._tally)
-        for done, one in _score_batches(batches, model.detector_, encode, keep):
+        score = partial(self._scores, tally=self._tally)
+        n_threads = None if model.detector_.is_thread_safe else 1
+        for done, one in _score_batches(batches, score, keep, n_threads):
             yield one
             if on_rows is not None:
                 on_rows(done)
 
-    def _encoded(self, batch: pa.RecordBatch, tally: Tally) -> Any:
-        encoder = self._model.encoder_
-        return encoder.encode_checked(
-            self._reader.read(batch.select(encoder.read_columns()), tally)
-        )
+    def _scores(self, batch: pa.RecordBatch, tally: Tally) -> np.ndarray:
+        """Scores of a batch; one with text, whose matrix is large, is scored part by part."""
+        encoder, size = self._model.encoder_, len(batch)
+        rows = self._reader.read(batch.select(encoder.read_columns()), tally)
+        step = TEXT_ROWS if encoder.has_text else max(size, 1)
+        parts = [rows.slice(start, step) for start in range(0, size, step)] or [rows]
+        score, encode = self._model.detector_.anomaly_score, encoder.encode_checked
+        return np.concatenate([score(encode(part)) for part in parts])
 
     def threshold(
         self,
@@ -221,25 +228,25 @@ def scored_columns(model: "TableModel", scores: np.ndarray, alarm: Alarm) -> dic
 
 def _score_batches(
     batches: Iterator[pa.RecordBatch],
-    detector: Any,
-    encode: Callable[[pa.RecordBatch], Any],
+    score: Callable[[pa.RecordBatch], np.ndarray],
     keep: Callable[[pa.RecordBatch], np.ndarray] | None,
+    n_threads: int | None,
 ) -> Iterator[tuple[int, ScoredBatch]]:
     """Scored batches in order, each with the number of rows done, by several threads at once.
 
     `keep` picks the positions of a batch's rows that are scored; None keeps all.
     """
 
-    def score(numbered: tuple[int, pa.RecordBatch]) -> tuple[int, ScoredBatch]:
+    def scored(numbered: tuple[int, pa.RecordBatch]) -> tuple[int, ScoredBatch]:
         start, batch = numbered
         done = start + len(batch)
         number = np.arange(start, done)
         if keep is not None:
             kept = keep(batch)
             batch, number = batch.take(kept), number[kept]
-        return done, ScoredBatch(batch, number, detector.anomaly_score(encode(batch)))
+        return done, ScoredBatch(batch, number, score(batch))
 
-    return map_ahead(score, _numbered(batches), None if detector.is_thread_safe else 1)
+    return map_ahead(scored, _numbered(batches), n_threads)
 
 
 def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:

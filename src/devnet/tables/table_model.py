@@ -44,11 +44,13 @@ from devnet.tables.leaks import Leak, find_leak, leak_from_header
 from devnet.tables.opened_table import OpenedTable, alert_threshold, scored_columns
 from devnet.tables.own_scores import ALERT, SCORE
 from devnet.tables.readings.reading import Conventions
+from devnet.tables.reservoir import smallest
 from devnet.tables.sources.opening import open_table
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
 DEFAULT_POLICY = FalseAlarmRate(0.01)
 HELD_BACK = ("unlabelled", "weight")  # fields of a calibration that a file keeps
+TEXT_ROWS = 20_000  # of each kind to learn from, if rows have text, with thousands of n-grams
 PREFIX = "table_"  # of the model's tensors in a file; all others are the detector's
 
 
@@ -213,9 +215,12 @@ class TableModel(ClassifierMixin, BaseEstimator):
     ) -> None:
         classes = given.classes(rows.anomaly)
         encoder = TableEncoder.learn(rows.summary, rows.unlabelled.rows)
-        unlabelled, labelled = (
-            encoder.encode(sample.rows) for sample in (rows.unlabelled, rows.labelled)
-        )
+        if not detector.uses_text:
+            encoder = encoder.without_text(self.method)
+        samples = [rows.unlabelled, rows.labelled]
+        if encoder.has_text:
+            samples = [smallest([sample], TEXT_ROWS) for sample in samples]
+        unlabelled, labelled = (encoder.encode(sample.rows) for sample in samples)
         stack = sp.vstack if encoder.is_sparse else np.concatenate
         matrix = stack([unlabelled, labelled])
         y = np.arange(matrix.shape[0]) >= unlabelled.shape[0]
@@ -223,7 +228,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
         self.calibration_ = calibrate(detector, matrix, y, random_state=draw_seed(generator))
         self.classes_, self.detector_, self.encoder_ = classes, detector, encoder
         self.id_column_ = self.id_column or choose_id_column(encoder.left_out)
-        ids = row_ids(rows.labelled.rows, self.id_column_, rows.labelled.number)
+        ids = row_ids(samples[1].rows, self.id_column_, samples[1].number)
         self.explainer_ = Explainer.learn(encoder, detector, unlabelled, labelled, ids)
         self.leak_ = find_leak(encoder, unlabelled, labelled, generator)
         self.label_, self.anomaly_ = rows.label, rows.anomaly

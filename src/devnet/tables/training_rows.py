@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from devnet.core.sentence import Setting
 from devnet.tables.columns.arrow_values import kind_of
-from devnet.tables.columns.text_values import MAX_TEXT
+from devnet.tables.columns.ngrams import MOST_CHARACTERS
 from devnet.tables.encoder import TableSummary
 from devnet.tables.label_column import (
     Spellings,
@@ -181,7 +181,7 @@ def _refuse_too_few(n_unlabelled: int, table: str) -> None:
 
 
 def _with_short_texts(batch: pa.RecordBatch, uncut: Collection[str]) -> pa.RecordBatch:
-    """Texts cut to the length by which they are known, except in columns that stay uncut."""
+    """Texts cut to what is read of them, except in columns that stay uncut."""
     columns = [
         column if field.name in uncut else _short(column)
         for field, column in zip(batch.schema, batch.columns, strict=True)
@@ -192,9 +192,9 @@ def _with_short_texts(batch: pa.RecordBatch, uncut: Collection[str]) -> pa.Recor
 def _short(column: pa.Array) -> pa.Array:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
-    if (pc.max(pc.binary_length(column)).as_py() or 0) <= MAX_TEXT:
+    if (pc.max(pc.binary_length(column)).as_py() or 0) <= MOST_CHARACTERS:
         return column
-    return pc.utf8_slice_codeunits(column, 0, MAX_TEXT)
+    return pc.utf8_slice_codeunits(column, 0, MOST_CHARACTERS)
 
 
 class _Strata:

@@ -20,13 +20,14 @@ from devnet.core.model_file import (
     tensor,
 )
 from devnet.core.parameters import Constraint, number, whole_number
-from devnet.core.rows import WIDE, Rows, in_threads
+from devnet.core.rows import Rows, in_threads
 from devnet.core.seeds import RANDOM_STATE, as_generator
 from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.ensemble.combination import Combination, combine
 from devnet.detectors.ensemble.deviation_trees import LARGEST_MARGIN
 from devnet.detectors.ensemble.expected_quality import ExpectedQuality, expect_quality
 from devnet.detectors.ensemble.hidden_anomalies import HiddenShare, screen
+from devnet.detectors.ensemble.learner_kinds import KINDS, choose_kind
 from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
 from devnet.detectors.ensemble.pool import (
     Pool,
@@ -36,14 +37,11 @@ from devnet.detectors.ensemble.pool import (
     read_ascending,
     read_shares,
 )
-from devnet.detectors.ensemble.table_learners import TableLearners
-from devnet.detectors.ensemble.wide_learners import WideLearners
 from devnet.engine.sampler import find_halves
 from devnet.significance.calibration import MIN_LABELLED, Calibration
 from devnet.significance.ranks import ConformalRanks
 
 EXPLAINED_ROWS = 256  # labelled anomalies that column importance is averaged over
-KINDS: dict[str, type[Learners]] = {kind.__name__: kind for kind in (TableLearners, WideLearners)}
 
 
 class DeviationEnsemble(FewLabelDetector):
@@ -60,7 +58,9 @@ class DeviationEnsemble(FewLabelDetector):
     read significance from `p_value`. Columns need no scaling.
 
     Sparse rows of 4,096 columns or more have their own learner, without networks, trees, margin or
-    random draws: it tests every column separately and adds up the tests of a row's columns.
+    random draws: it tests every column separately and adds up the tests of a row's columns. Where
+    `layout` says that some columns are those of a text, each text has such a learner of its own,
+    next to the networks and trees of all other columns.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class DeviationEnsemble(FewLabelDetector):
     pool_, posterior_ : arrays of shape (n_pool,)
         Indices of the unlabelled rows that were learned from, at most 20,000, and the probability
         that each is a hidden anomaly.
-    learners_ : TableLearners or WideLearners
+    learners_ : TableLearners, WideLearners or MixedLearners
         What was learned, and its `baseline`.
     n_features_in_ : int
     feature_names_in_ : array of str
@@ -229,7 +229,7 @@ class DeviationEnsemble(FewLabelDetector):
         if self.layout is not None:
             self.layout.check_width(rows.shape[1])
         generator = as_generator(self.random_state)
-        kind = type(self.learners_) if resume else _kind(rows)
+        kind = type(self.learners_) if resume else choose_kind(rows, self.layout)
         labelled, unlabelled, _ = find_halves(is_anomaly, sample_weight)
         size = kind.n_pool_rows(rows.shape[1])
         labelled = choose_rows(labelled, size, generator)
@@ -266,6 +266,7 @@ class DeviationEnsemble(FewLabelDetector):
         """Set `layout`."""
         self.layout = layout
 
+    uses_text = True
     keeps_unseen_scores = True
 
     def unseen_scores(self) -> Calibration:
@@ -294,9 +295,12 @@ class DeviationEnsemble(FewLabelDetector):
     def own_contributions(self, X: Any, baseline: np.ndarray) -> Any:
         """`contributions`, shifted if the baseline is not the learners' own."""
         found = self.contributions(X)
-        if not np.array_equal(baseline, self.learners_.baseline):
-            found = found - self.contributions(baseline[None])
-        return found
+        if np.array_equal(baseline, self.learners_.baseline):
+            return found
+        shift = self.contributions(baseline[None])
+        if sp.issparse(found):
+            shift = sp.csr_array(np.ones((found.shape[0], 1))) @ shift
+        return found - shift
 
     @property
     def is_thread_safe(self) -> bool:
@@ -423,10 +427,6 @@ class DeviationEnsemble(FewLabelDetector):
         self.pool_weight_ = read_shares(tensors, "pool_weight", n)
         if not self.pool_weight_.any():
             raise edited("the ensemble", "no unlabelled row has a weight above zero")
-
-
-def _kind(rows: Rows) -> type[Learners]:
-    return WideLearners if rows.is_sparse and rows.shape[1] >= WIDE else TableLearners
 
 
 def _read_importance(tensors: dict[str, np.ndarray], n_columns: int) -> np.ndarray:

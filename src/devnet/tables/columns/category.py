@@ -27,6 +27,7 @@ from devnet.tables.columns.column import (
 from devnet.tables.columns.identifiers import are_distinct, unique
 from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.columns.spread import Places, Spread
+from devnet.tables.columns.text import TextColumn, is_free_text, text_column
 from devnet.tables.columns.text_values import (
     MAX_TEXT,
     MAX_VALUES,
@@ -71,9 +72,11 @@ class CategorySummary(ColumnSummary):
         if len(self.counts) > MAX_VALUES:
             self.counts = None
 
-    def learn(self, n_rows: int, sample: pa.Array) -> "CategoryColumn | LeftOut":
+    def learn(self, n_rows: int, sample: pa.Array) -> "CategoryColumn | TextColumn | LeftOut":
         """Return the encoding, or why there is none."""
         found = text_values(sample)
+        if self._is_free_text(sample):
+            return text_column(self.name, self.n_missing / n_rows, sample)
         counts = self.counts
         if counts is not None and len(counts) == 1 and not self.n_missing:
             return self._constant(next(iter(counts)))
@@ -101,6 +104,13 @@ class CategorySummary(ColumnSummary):
             zone=self.kind.zone,
             is_forced=self.is_forced,
         )
+
+    def _is_free_text(self, sample: pa.Array) -> bool:
+        if self.is_forced or self.kind.name != "text":
+            return False
+        known = sample.drop_null()
+        texts = pc.unique(known)  # uncut
+        return len(texts) > MAX_CATEGORIES and is_free_text(texts, len(known))
 
     def _constant(self, text: str) -> LeftOut:
         if len(text) == MAX_TEXT:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse as sp
 
 from devnet.core.model_file import MAX_COUNT, field, is_count, is_finite_number
 from devnet.tables.columns.arrow_values import SINGULAR, ColumnKind, kind_of
@@ -135,6 +136,10 @@ class ColumnEncoding(ABC):
 
     def entry_phrase(self, value: pa.Array, entry: int) -> str:
         """The value of one entry in words."""
+        return self.phrase(value)
+
+    def reason(self, value: pa.Array, parts: sp.csr_array) -> str:
+        """The value of one row in words, given what each matrix column adds to its score."""
         return self.phrase(value)
 
     def places(self, block: np.ndarray) -> Places | None:

@@ -12,6 +12,7 @@ from devnet.tables.columns.column import ColumnEncoding, ColumnSummary
 from devnet.tables.columns.date import DateColumn
 from devnet.tables.columns.number import NumberColumn
 from devnet.tables.columns.sparse import SparseColumn
+from devnet.tables.columns.text import TextColumn
 
 KINDS: tuple[type[ColumnEncoding], ...] = (
     NumberColumn,
@@ -19,6 +20,7 @@ KINDS: tuple[type[ColumnEncoding], ...] = (
     CategoryColumn,
     DateColumn,
     SparseColumn,
+    TextColumn,
 )
 
 
