@@ -12,11 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
-from devnet.core.model_file import edited
+from devnet.core.model_file import edited, is_texts
 from devnet.core.parameters import whole_number
 from devnet.core.sentence import Sentence, Setting
 from devnet.tables.encoder import TableEncoder
-from devnet.tables.explainer import is_texts
 
 FEWEST_LABELLED = 6  # with fewer, columns separate them by chance
 FEWEST_UNLABELLED = 50
@@ -97,10 +96,9 @@ def find_leak(
 
 def _dense_columns(encoder: TableEncoder) -> dict[str, np.ndarray]:
     """Matrix columns of each table column, without texts and sparse vectors."""
-    ends = np.cumsum([column.width for column in encoder.columns])
     return {
-        column.name: np.arange(end - column.width, end)
-        for column, end in zip(encoder.columns, ends, strict=True)
+        column.name: np.arange(block.start, block.stop)
+        for column, block in zip(encoder.columns, encoder.blocks(), strict=True)
         if not (column.n_entries or column.is_wide)
     }
 

@@ -17,6 +17,7 @@ from devnet.core.model_file import (
     encode_parameters,
     field,
     is_count,
+    is_texts,
     refuse_unknown,
     size_of,
     tensor,
@@ -37,7 +38,7 @@ from devnet.significance.policies import (
 )
 from devnet.tables.chosen_rows import choose_id_column, row_ids
 from devnet.tables.encoder import TableEncoder
-from devnet.tables.explainer import Explainer, Explanation, is_texts
+from devnet.tables.explainer import Explainer, Explanation
 from devnet.tables.given_labels import GivenLabels, given_labels
 from devnet.tables.label_column import label_text
 from devnet.tables.leaks import Leak, find_leak, leak_from_header

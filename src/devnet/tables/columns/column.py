@@ -120,6 +120,8 @@ class ColumnEncoding(ABC):
         """Kind of the training values, not what else is accepted."""
         return self.sources[0]
 
+    is_free_text: ClassVar[bool] = False  # whether only methods that use text can learn from it
+
     @property
     def is_wide(self) -> bool:
         """Whether it has thousands of columns, nearly all of them zero in any one row."""

@@ -76,6 +76,7 @@ class TextColumn(ColumnEncoding):
     """
 
     kind: ClassVar[str] = "text"
+    is_free_text: ClassVar[bool] = True
     sources: ClassVar[tuple[str, ...]] = ()  # what looks like categories may be free text
 
     size: int
@@ -89,7 +90,7 @@ class TextColumn(ColumnEncoding):
 
     @property
     def is_wide(self) -> bool:
-        """True."""
+        """Always: there are far more n-grams than a text contains."""
         return True
 
     @property
@@ -104,7 +105,7 @@ class TextColumn(ColumnEncoding):
 
     @property
     def learned_from(self) -> str:
-        """Text."""
+        """Kind of the training values."""
         return "text"
 
     def entries(self, values: pa.Array) -> list[Entry]:

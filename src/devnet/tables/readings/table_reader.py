@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from devnet.core.model_file import edited, field, is_count
+from devnet.core.model_file import edited, field, is_count, is_texts
 from devnet.core.sentence import Sentence
 from devnet.core.wording import count_text, shown
 from devnet.tables.columns.arrow_values import is_dictionary, kind_of, plain
@@ -199,7 +199,7 @@ class TableReader:
         if not isinstance(header, dict):
             raise edited("the reading of columns", "it is not a list of named values")
         headers = field(header, "columns", lambda value: isinstance(value, dict))
-        missing = field(header, "missing", _are_texts)
+        missing = field(header, "missing", is_texts)
         unread = field(header, "unread", lambda value: _are_unread(value, headers))
         readings = {name: _reading(one) for name, one in headers.items()}
         return cls(readings, missing, {name: Unread(*one) for name, one in unread.items()})
@@ -210,10 +210,6 @@ def _reading(header: Any) -> Reading:
         raise edited("the reading of a column", "it is not a list of named values")
     forms = {one.form: one for one in READINGS}
     return forms[field(header, "form", lambda value: value in list(forms))].from_header(header)
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _are_unread(value: Any, columns: Collection[str]) -> bool:
