@@ -111,7 +111,8 @@ def test_unknown_in_a_file_to_score_is_missing(tmp_path):
     assert found.score(saved(new, "csv", tmp_path)).equals(found.score(empty))
     assert find_alerts(found, new).notes == [
         "rate: text read as numbers",
-        "rate: 1 value, such as 'much', cannot be read (text read as numbers) and is missing",
+        "rate: 1 value, such as 'much', cannot be read (text read as numbers) "
+        "and counts as missing",
     ]
 
 
@@ -149,7 +150,8 @@ def test_unreadable_values_are_counted_in_the_notes_of_the_fit():
     table = WRITTEN.assign(income=[*WRITTEN.income[:-1], "a lot"])
     found = TableModel("PU trees", random_state=0).fit(table, "fraud")
     assert (
-        "income: 1 value, such as 'a lot', cannot be read (text read as US dollars) and is missing"
+        "income: 1 value, such as 'a lot', cannot be read (text read as US dollars) "
+        "and counts as missing"
     ) in [str(note) for note in fit_notes(found)]
 
 

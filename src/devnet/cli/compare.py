@@ -70,7 +70,7 @@ def compare(
 
     Every method learns from two thirds of the rows and ranks the other third; this is repeated
     with other splits. Equal rows are never on both sides of a split. The result is a
-    recommendation in plain words, or that methods cannot be told apart.
+    recommendation in plain words; it says so if methods cannot be told apart.
 
     \b
     devnet compare payments.parquet --label fraud

@@ -44,7 +44,7 @@ class Explanation(NamedTuple):
     contributions: dict[str, float]  # of columns that add something, the largest first
     reasons: list[Reason]  # what raises the score most
     nearest: str | None  # the labelled anomaly with the most similar reasons, if any are similar
-    values: dict[str, Any] | None = None  # the row's own, of all columns with single values
+    values: dict[str, Any] | None = None  # of all columns but nested ones, as the table has them
     like_it: tuple["Explanation", ...] = ()  # alerts that are nearly the same row
 
 
@@ -176,7 +176,7 @@ class Explainer:
         return found
 
     def _by_entry(self, matrix: Any) -> sp.csr_array | None:
-        """Contributions of the matrix columns (n, d), if a text is to be explained by its words."""
+        """Contributions of the matrix columns (n, d), if texts are explained by their words."""
         if not self.encoder.has_text:
             return None
         found = sp.csr_array(contributions(self.detector, matrix, self.baseline))

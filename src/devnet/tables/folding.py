@@ -11,7 +11,7 @@ from devnet.tables.encoder import TableEncoder
 SAME = 0.01  # relative difference up to which two values of a column are the same, or
 EQUAL = 1e-6  # in tables of few columns
 CLOSE_SCORE = 0.5  # relative difference up to which scores of nearly the same rows are expected
-DIFFERENT = 10  # one in so many columns may differ, and
+DIFFERENT = 10  # one in this many columns may differ, and
 FEW_COLUMNS = 5  # at least one, unless there are fewer columns than this
 LOOK_BACK = 100  # alerts before it that one is compared with
 

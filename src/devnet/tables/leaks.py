@@ -1,4 +1,4 @@
-"""Columns that tell the label too well: alone, or two or three of them together.
+"""Columns that predict the label too well: alone, or two or three of them together.
 
 A pattern of anomalies is also found in rows that nobody labelled. A column that is filled in only
 after an anomaly is confirmed is not: it separates labelled anomalies from all other rows. So small
@@ -32,7 +32,7 @@ class Leak(NamedTuple):
     """Columns that separate labelled anomalies from other rows, and how well on unseen rows."""
 
     columns: tuple[str, ...]
-    n_found: int  # labelled anomalies that they tell
+    n_found: int  # labelled anomalies that they recognise
     n_labelled: int  # that were looked at
     n_others: int  # unlabelled rows that they take for anomalies
     n_unlabelled: int  # that were looked at
@@ -225,7 +225,7 @@ def _separation(rows: _Rows, matrix: np.ndarray, *, along: bool) -> tuple[int, i
 def _called(
     values: np.ndarray, y: np.ndarray, weight: np.ndarray, learns: np.ndarray
 ) -> np.ndarray:
-    """Which rows a tree calls anomalies that learned from the others."""
+    """Which of the rows that it did not learn from a tree calls anomalies."""
     tree = DecisionTreeClassifier(max_depth=DEPTH, random_state=0)
     tree.fit(values[learns], y.astype(float), weight, check_input=False)
     called: np.ndarray = tree.predict(values[~learns], check_input=False) > 0
@@ -250,5 +250,5 @@ def leak_from_header(value: Any) -> Leak | None:
     if not (
         is_leak and is_texts(value[0]) and value[0] and all(map(whole_number(0).accepts, value[1:]))
     ):
-        raise edited("the columns that tell the label", "they are not a list of names and counts")
+        raise edited("the columns that tell the label", "this is not a list of names and counts")
     return Leak(tuple(value[0]), *value[1:])

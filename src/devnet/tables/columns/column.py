@@ -177,7 +177,7 @@ def indicator(column: int, is_missing: np.ndarray) -> Entry:
 
 
 def without_missing(at: np.ndarray, block: np.ndarray, missing: float) -> np.ndarray:
-    """Places of encoded rows, nan where the last column, if there is one for it, says missing."""
+    """Places of encoded rows, nan where the column that marks missing values, the last, says so."""
     known: np.ndarray = np.where(block[:, -1] > 0, np.nan, at) if missing else at
     return known
 

@@ -14,8 +14,8 @@ MOST_POINTS = 20  # distinct numbers that are counted one by one
 N_RANGES = 20
 ENDS = (0.01, 0.99)  # of the ranges; values beyond are in the first or the last
 SKEWED = 5  # times as far from one end to the median as from the other
-NEAR = 0.1  # share of other rows that a range around a value has at least
-FEW = 10  # labelled anomalies of which no percentage is given
+NEAR = 0.1  # least share of other rows in a range around a value
+FEW = 10  # labelled anomalies; fewer are counted, not given in percent
 
 
 class Places(NamedTuple):
@@ -31,7 +31,7 @@ class Shares(NamedTuple):
 
     anomalies: int
     others: int
-    n_anomalies: int  # of so many
+    n_anomalies: int  # with or without it
     n_others: int
 
     @property
@@ -61,7 +61,7 @@ class Spread:
 
     anomalies: tuple[int, ...]  # by cell
     others: tuple[int, ...]
-    n_anomalies: int  # with those that have no value
+    n_anomalies: int  # including those without a value
     n_others: int
     names: tuple[str, ...] = ()
     points: tuple[float, ...] = ()

@@ -33,10 +33,10 @@ class Unread(NamedTuple):
     def note(self, name: str, reading: Reading) -> str:
         """What became of them."""
         values = count_text(self.n_values, "value", "values")
-        verb = "is" if self.n_values == 1 else "are"
+        verb = "counts" if self.n_values == 1 else "count"
         return (
             f"{shown(name)}: {values}, such as {self.example!r}, cannot be read "
-            f"({reading.in_words()}) and {verb} missing"
+            f"({reading.in_words()}) and {verb} as missing"
         )
 
 
@@ -78,7 +78,7 @@ class TableReader:
     readings : mapping of str to Reading
         By column.
     missing : collection of str
-        Values that mean that there is none, in all columns.
+        Texts that stand for a missing value, in all columns.
     unread : mapping of str to Unread
         What could not be read in the training table, by column.
     """
@@ -109,7 +109,7 @@ class TableReader:
             With the columns that may be read.
         conventions : Conventions
         may_be_codes : bool
-            Whether a few whole numbers as texts are codes, as the table could have had numbers.
+            Whether a few whole numbers as texts are codes, as the table could have stored numbers.
         """
         found: dict[str, Reading] = {}
         for one in sample.schema:
@@ -270,19 +270,6 @@ def _learned(
 
 
 def _agreed(found: dict[str, Reading]) -> dict[str, Reading]:
-    """Readings of which those that are open follow the others, if these agree."""
+    """The readings; those left open follow the others."""
     told = [one for one in found.values() if not one.is_open]
-    decimals = {one.decimal for one in told if isinstance(one, NumberReading)}
-    orders = {one.order for one in told if isinstance(one, DateReading)}
-    return {name: _following(one, decimals, orders) for name, one in found.items()}
-
-
-def _following(reading: Reading, decimals: set[str], orders: set[str]) -> Reading:
-    if not reading.is_open:
-        return reading
-    if isinstance(reading, NumberReading) and decimals == {","}:
-        return reading.other()
-    orders = orders & {"day first", "month first"}
-    if isinstance(reading, DateReading) and len(orders) == 1:
-        return DateReading(orders.pop())
-    return reading
+    return {name: one.following(told) if one.is_open else one for name, one in found.items()}

@@ -1,4 +1,4 @@
-"""Formats that we know but do not read, and what to do with each."""
+"""Formats that are recognised but not supported, and how to convert each."""
 
 from pathlib import Path
 from shlex import quote
@@ -53,7 +53,7 @@ _UNSUPPORTED = {  # suffix -> what it is, and what to do
 
 
 def refuse_unsupported(suffix: str, magic: bytes, path: Path, name: str) -> None:
-    """Refuse a file of a format that is not read, by its suffix or first bytes."""
+    """Refuse a file of an unsupported format, by its suffix or first bytes."""
     found = _FEATHER_1 if magic.startswith(b"FEA1") else _UNSUPPORTED.get(suffix)
     if found is not None:
         what, advice = found
