@@ -132,8 +132,8 @@ def test_reasons_speak_of_numbers_and_dates(model):
 def test_euros_given_to_a_model_of_dollars_are_missing_with_a_note(model, tmp_path):
     other = WRITTEN.assign(income=[*WRITTEN.income[:-2], "5,00 €", "lots"])
     note = (
-        "income: 2 values, such as '5,00 €', cannot be read (text read as US dollars) and are "
-        "missing"
+        "income: 2 values, such as '5,00 €', cannot be read (text read as US dollars) and "
+        "count as missing"
     )
     assert note in find_alerts(model, other).notes
     assert note in score_table(model, other, tmp_path / "s.parquet").notes
