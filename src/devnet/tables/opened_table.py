@@ -59,7 +59,7 @@ class OpenedTable:
     """
 
     def __init__(self, model: "TableModel", table: Any) -> None:
-        if not hasattr(model, "anomaly_") and not hasattr(model, "fit"):
+        if not hasattr(model, "fit"):
             raise TypeError(
                 f"an object of the type {type(model).__name__} is not a model; the model comes "
                 "first, then the table."

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from devnet.core.model_file import MAX_COUNT, field, is_count, is_finite_number
+from devnet.core.model_file import MAX_COUNT, field, is_count, is_finite_number, is_text
 from devnet.tables.columns.arrow_values import SINGULAR, ColumnKind, kind_of
 from devnet.tables.columns.left_out import LeftOut
 from devnet.tables.columns.spread import Places, Spread
@@ -188,11 +188,6 @@ def read_shared(header: dict[str, Any]) -> dict[str, Any]:
         "name": field(header, "name", is_text),
         "missing": read_share(header, "missing"),
     }
-
-
-def is_text(value: Any) -> bool:
-    """Whether a JSON value is a text that Arrow can hold."""
-    return isinstance(value, str) and not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 def read_share(header: dict[str, Any], name: str) -> float:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from devnet.core.model_file import edited, field, is_count, is_finite_number
+from devnet.core.model_file import edited, field, is_count, is_finite_number, is_text
 from devnet.core.wording import number_text, share_text
 
 MOST_POINTS = 20  # distinct numbers that are counted one by one
@@ -188,10 +188,10 @@ class Spread:
             others,
             n_anomalies=field(header, "n_anomalies", is_count),
             n_others=field(header, "n_others", is_count),
-            names=tuple(field(header, "names", lambda v: _is_list(v, _is_text))),
+            names=tuple(field(header, "names", lambda v: _is_list(v, is_text))),
             points=tuple(field(header, "points", _are_ascending)),
             ends=tuple(field(header, "ends", _are_ascending)),
-            of=field(header, "of", _is_text),
+            of=field(header, "of", is_text),
         )
         if not found._is_possible():
             raise edited("the spread of a column", "its counts do not belong to its cells")
@@ -243,10 +243,6 @@ def _rounded(ends: np.ndarray) -> tuple[float, ...]:
 
 def _floats(values: Sequence[float] | np.ndarray) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _is_list(value: Any, accepts: Any) -> bool:

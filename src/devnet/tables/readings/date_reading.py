@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from devnet.core.model_file import field
+from devnet.core.model_file import field, is_text
 from devnet.core.sentence import Sentence, Setting
 from devnet.core.wording import shown
 from devnet.tables.columns.arrow_values import DAY
-from devnet.tables.columns.column import is_text
 from devnet.tables.readings.reading import DISTINCT_SHARE, Reading
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Self, final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from devnet.core.model_file import field
+from devnet.core.model_file import field, is_text
 from devnet.core.sentence import Sentence, Setting
 from devnet.core.wording import shown
-from devnet.tables.columns.column import is_text
 from devnet.tables.readings.currencies import CURRENCIES, CURRENCY_OF
 from devnet.tables.readings.number_shape import (
     MAX_UNIT,
