@@ -15,7 +15,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from devnet.detectors.methods import METHODS, RECOMMENDED
 from devnet.experiments.advice import SplitResult, advise, choose_method, evaluate
-from devnet.experiments.splits import Rows, make_splits
+from devnet.experiments.splits import RowsToSplit, make_splits
 
 COMPARED = (RECOMMENDED, "PU trees", "logistic regression", "gradient boosting")
 N_UNLABELLED = 600
@@ -58,7 +58,9 @@ def _draws(effort: Effort) -> Iterator[tuple[Runs, dict[str, float]]]:
             known = np.concatenate([normal[:N_UNLABELLED], anomalies[:n_labelled]])
             fresh = np.concatenate([normal[N_UNLABELLED:], anomalies[n_labelled:]])
             X, is_labelled = rows[known], np.arange(len(known)) >= len(known) - n_labelled
-            splits = make_splits(Rows(is_labelled, np.arange(len(X)), "it"), n_repeats, generator)
+            splits = make_splits(
+                RowsToSplit(is_labelled, np.arange(len(X)), "it"), n_repeats, generator
+            )
             runs = {
                 name: [
                     _run(name, X[train], is_labelled[train], X[test], is_labelled[test])

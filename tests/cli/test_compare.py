@@ -180,7 +180,7 @@ def test_compare_time_booked_group_customer_tells_how_rows_were_split(dated):
         " splits by booked, each learning from the past, each customer on one side"
     )
     assert result.stderr.splitlines() == [
-        "Note: 1 row has no 'booked': left out, as past and future take one.",
+        "Note: 1 row has no 'booked': left out, as the time is unknown.",
         "Note: 4 rows equal another one in all columns that are used; equal rows are never on both "
         "sides of a split.",
     ]

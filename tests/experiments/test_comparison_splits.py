@@ -121,8 +121,8 @@ def test_rows_without_a_time_are_left_out_and_those_without_a_customer_stand_alo
     table["customer"][5] = None
     found = compared({**table, "when": when}, LINE, time="when", group="customer")
     assert found.notes[-2:] == [
-        "9 rows have no 'when': left out, as past and future take one.",
-        "1 row has no 'customer': kept, and together with no other row.",
+        "9 rows have no 'when': left out, as the time is unknown.",
+        "1 row has no 'customer': kept, each as an entity of its own.",
     ]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from devnet.experiments.splits import N_FOLDS, Rows, make_splits, ranked_share
+from devnet.experiments.splits import N_FOLDS, RowsToSplit, make_splits, ranked_share
 from devnet.tables.table_error import TableError
 
 
@@ -11,7 +11,7 @@ def make_rows(seed, n=300, n_labelled=30, n_units=None, **more):
     generator = np.random.default_rng(seed)
     is_labelled = generator.permutation(np.arange(n) < n_labelled)
     unit = np.arange(n) if n_units is None else generator.integers(n_units, size=n)
-    return Rows(is_labelled, unit, "payments.csv", **more)
+    return RowsToSplit(is_labelled, unit, "payments.csv", **more)
 
 
 def splits_of(rows, n_repeats=2, seed=0):

@@ -190,7 +190,8 @@ def test_ignored_columns_are_not_even_read(table, tmp_path):
     path.write_text("\n".join(text))
     notes = TableModel(random_state=0).fit(path, "fraud").encoder_.reader.notes()
     assert [str(note) for note in notes] == [
-        "amount: 1 value, such as 'much', cannot be read (text read as numbers) and is missing"
+        "amount: 1 value, such as 'much', cannot be read (text read as numbers) "
+        "and counts as missing"
     ]
     model = TableModel(ignore=["amount"], random_state=0).fit(path, "fraud")
     assert str(model.encoder_.left_out["amount"]) == "ignored"

@@ -111,7 +111,8 @@ def test_unknown_in_a_file_to_score_is_missing(tmp_path):
     assert found.score(saved(new, "csv", tmp_path)).equals(found.score(empty))
     assert find_alerts(found, new).notes == [
         "rate: text read as numbers",
-        "rate: 1 value, such as 'much', cannot be read (text read as numbers) and is missing",
+        "rate: 1 value, such as 'much', cannot be read (text read as numbers) "
+        "and counts as missing",
     ]
 
 
@@ -131,8 +132,8 @@ def test_reasons_speak_of_numbers_and_dates(model):
 def test_euros_given_to_a_model_of_dollars_are_missing_with_a_note(model, tmp_path):
     other = WRITTEN.assign(income=[*WRITTEN.income[:-2], "5,00 €", "lots"])
     note = (
-        "income: 2 values, such as '5,00 €', cannot be read (text read as US dollars) and are "
-        "missing"
+        "income: 2 values, such as '5,00 €', cannot be read (text read as US dollars) and "
+        "count as missing"
     )
     assert note in find_alerts(model, other).notes
     assert note in score_table(model, other, tmp_path / "s.parquet").notes
@@ -149,7 +150,8 @@ def test_unreadable_values_are_counted_in_the_notes_of_the_fit():
     table = WRITTEN.assign(income=[*WRITTEN.income[:-1], "a lot"])
     found = TableModel("PU trees", random_state=0).fit(table, "fraud")
     assert (
-        "income: 1 value, such as 'a lot', cannot be read (text read as US dollars) and is missing"
+        "income: 1 value, such as 'a lot', cannot be read (text read as US dollars) "
+        "and counts as missing"
     ) in [str(note) for note in fit_notes(found)]
 
 

@@ -70,14 +70,14 @@ def alerts(
     opened = open_model(model)
     chosen = chosen_policy(**policy) or opened.policy
     if output is not None:
-        _check(table, output)
+        _check_output(table, output)
     n_shown = show if output is None else None  # a file has them all
     with counting_rows("Scoring", table) as on_rows:
         found = find_alerts(
             opened, table, policy=chosen, n_shown=n_shown, known=known, on_rows=on_rows
         )
     if output is not None:
-        _write(found, output)
+        _write_alerts(found, output)
     notes = found.notes
     if not found.n_alerts and found.n_rows:
         notes = [*notes, *_when_there_are_none(chosen)]
@@ -112,8 +112,8 @@ def _echo(found: "Alerts", show: int, policy: str, table: str) -> None:
         click.echo(f"\n... and {n_more:,} more; show them with --show")
 
 
-def _check(table: str, output: Path) -> None:
-    """Refuse a file that cannot be written, before any work is done for it."""
+def _check_output(table: str, output: Path) -> None:
+    """Refuse a file that cannot be written, before any rows are scored."""
     import pyarrow as pa
 
     from devnet.tables.output import check_output
@@ -123,7 +123,7 @@ def _check(table: str, output: Path) -> None:
     check_output(output, pa.schema([]))
 
 
-def _write(found: "Alerts", output: Path) -> None:
+def _write_alerts(found: "Alerts", output: Path) -> None:
     from devnet.tables.output import open_output
 
     rows = found.to_table()

@@ -69,8 +69,9 @@ def compare(
     """Measure on TABLE which method suits it.
 
     Every method learns from two thirds of the rows and ranks the other third; this is repeated
-    with other splits. Equal rows are never on both sides of a split. The result is a
-    recommendation in plain words, or that methods cannot be told apart.
+    with other splits. With --time, it learns from earlier rows and ranks later ones. Equal rows are
+    never on both sides of a split. The result is a recommendation in plain words; it says so if
+    methods cannot be told apart.
 
     \b
     devnet compare payments.parquet --label fraud

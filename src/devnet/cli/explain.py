@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 LEAST_SHOWN = 0.05  # smaller contributions are summed up
 TYPICAL = "a typical row"
-SHORT = ("row", "id", "score", "p_value")  # what JSON says of an alert that is like another
-N_LIKE = 5  # rows that are named
+SHORT = ("row", "id", "score", "p_value")  # what JSON says about an alert folded into another
+N_LIKE = 5  # rows like an alert that are named
 HIGH = 0.1  # largest p-value of a row that is compared with anomalies
 
 

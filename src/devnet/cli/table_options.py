@@ -100,19 +100,19 @@ _TRAINING_OPTIONS = (
         "--decimal-comma/--decimal-point",
         "decimal_comma",
         default=None,
-        help="How '1,234' is meant.  [default: the values decide, else it is 1234]",
+        help="How to read '1,234'.  [default: as the values suggest, else 1234]",
     ),
     click.option(
         "--day-first/--month-first",
         "day_first",
         default=None,
-        help="How '04/05/2017' is meant.  [default: the values decide, else April]",
+        help="How to read '04/05/2017'.  [default: as the values suggest, else 5 April]",
     ),
     click.option(
         "--missing",
         multiple=True,
         metavar="TEXT",
-        help="A value that means a missing one, such as 9999; repeatable.",
+        help="A value that stands for a missing one, such as 9999; repeatable.",
     ),
     click.option(
         "--seed",
@@ -251,7 +251,7 @@ def _as_json(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if isfinite(value) else None
-    return str(value)  # such as a date of a table
+    return str(value)  # such as a date
 
 
 def echo_notes(notes: Iterable[str | Sentence]) -> None:

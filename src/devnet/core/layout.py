@@ -1,4 +1,4 @@
-"""Which columns of a matrix were one column of the table it was made from."""
+"""Which columns of a matrix encode the same column of a table."""
 
 from dataclasses import dataclass
 
@@ -35,8 +35,8 @@ class Layout:
     def __post_init__(self) -> None:
         if len(self.widths) != len(self.is_wide) or not self.widths:
             raise ValueError(
-                f"a layout has {len(self.widths)} widths, but {len(self.is_wide)} marks of wide "
-                "blocks; give one of each per column of the table."
+                f"a layout has {len(self.widths)} widths, but {len(self.is_wide)} is_wide values; "
+                "give one of each per column of the table, and at least one."
             )
         if not all(type(width) is int and 0 < width <= MAX_COLUMNS for width in self.widths):
             raise ValueError("the widths of a layout must be whole numbers of at least 1.")
@@ -61,7 +61,7 @@ class Layout:
         return [slice(end - width, end) for end, width in zip(ends, self.widths, strict=True)]
 
     def narrow(self) -> "Layout | None":
-        """The layout of the columns that are left without the wide blocks; None without any."""
+        """The layout without the wide blocks; None if nothing is left."""
         widths = tuple(w for w, wide in zip(self.widths, self.is_wide, strict=True) if not wide)
         return Layout(widths, (False,) * len(widths)) if widths else None
 

@@ -159,6 +159,16 @@ def is_count(value: Any, least: int = 1, most: int = MAX_COUNT) -> bool:
     return type(value) is int and least <= value <= most
 
 
+def is_text(value: Any) -> bool:
+    """Whether a value of a header is a text that Arrow can hold and a page can show."""
+    return isinstance(value, str) and not any("\ud800" <= sign <= "\udfff" for sign in value)
+
+
+def is_texts(value: Any) -> bool:
+    """Whether a value of a header is a list of texts."""
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
 def is_finite_number(value: Any) -> bool:
     """Whether a JSON value is a number that a float can hold."""
     return number().accepts(value)

@@ -100,7 +100,7 @@ def find(name: str, folder: Folder | None = None) -> tuple[PublishedCopy, list[P
 
 
 def locate(file: str, folder: Folder | None = None) -> Path:
-    """The path of a file that is found where `load` looks for those of the sets."""
+    """The path of a file in one of the folders where `load` looks."""
     folders = _folders(folder)
     for one in folders:
         if (one / file).is_file():

@@ -10,7 +10,8 @@ import numpy as np
 from devnet.datasets.raw_tables import RAW_TABLES, RawTable
 from devnet.datasets.raw_writing import DATES, write
 
-MOST_OTHERS, SHARE = 5_700, 0.05  # of the anomalies among all rows
+MOST_OTHERS = 5_700
+SHARE = 0.05  # of anomalies among all rows
 FEWEST_ANOMALIES = 120
 TOP = 0.95  # quantile of an outcome that is a number
 N_CATEGORIES, FEWEST_OF_CATEGORY = 30, 10
@@ -111,7 +112,7 @@ def _chosen_rows(is_anomaly: np.ndarray, random: np.random.Generator) -> Any:
 
 
 def _cleaned(frame: Any) -> Any:
-    """Numbers and categories, as a careful analyst would make them; names of rows left out."""
+    """Numbers and categories, as a careful analyst would make them; row names are left out."""
     import pandas as pd
 
     columns: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """Raw texts of two of the paper's sets: messages of newsgroups, and web addresses.
 
 The paper has both as matrices of millions of columns. Here they are what people have: a table
-with a column of text. A message is without its header lines, which name its group.
+with a column of text. Messages come without their header lines, which name the group.
 """
 
 import csv

@@ -110,10 +110,10 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
 
     # What other rooms ask a detector. A new one overrides the answers that it can give.
 
-    uses_text: ClassVar[bool] = False  # whether it learns from hashed n-grams; if not, none come
+    uses_text: ClassVar[bool] = False  # if not, tables come without their columns of free text
 
     def take_layout(self, layout: Layout) -> None:
-        """Be told, before `fit`, which columns belong together; by default it does not matter."""
+        """Take, before `fit`, which columns belong together; by default it makes no difference."""
 
     keeps_unseen_scores: ClassVar[bool] = False  # if not, rows are held back to calibrate it
 

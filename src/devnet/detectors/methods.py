@@ -28,7 +28,7 @@ from devnet.detectors.own_estimator import import_estimator
 from devnet.engine.data_reference import REFERENCES
 
 PARAMETER_KINDS: dict[str, Any] = {**REFERENCES, "Layout": Layout}  # as model files name them
-ADDED_PARAMETERS = {"layout"}  # since 0.1.0; a file without one has its default
+ADDED_PARAMETERS = {"layout"}  # since 0.1.0; a file without one means the default
 RECOMMENDED = "deviation ensemble"  # for tables
 
 METHODS: dict[str, type[FewLabelDetector]] = {  # with the names and order of the result tables

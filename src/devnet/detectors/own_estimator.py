@@ -50,7 +50,7 @@ class OwnEstimator(BaseEstimator):
     is_thread_safe = False
 
     def take_layout(self, layout: Layout) -> None:
-        """Ignore it: the estimator sees a plain matrix."""
+        """Ignore it: the estimator learns from a plain matrix."""
 
     def unseen_scores(self) -> Calibration:
         """It keeps none."""

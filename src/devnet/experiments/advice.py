@@ -9,7 +9,7 @@ from devnet.core.wording import interval_text
 from devnet.detectors.methods import RECOMMENDED
 
 LEVEL = 0.95  # of intervals
-TELLING = 0.8  # level of the interval that must not include 0 if two methods are told apart
+TELLING = 0.8  # level of the interval that excludes 0 if two methods can be told apart
 ENOUGH = 0.5  # standard errors by which a method must lead the recommended one
 NO_LEAD = 0.0005  # AUC-PR that would be written as 0.000
 
@@ -37,10 +37,10 @@ class Evaluated(NamedTuple):
     method: str
     auc_pr: Interval
     auc_roc: Interval
-    lead: Interval  # AUC-PR minus that of the method to beat; valid for all methods at once
+    lead: Interval  # AUC-PR minus that of the method to take; valid for all methods at once
     seconds: float  # median fit time
     precision: np.ndarray  # (n_splits, n_recalls)
-    is_rival: bool = False  # cannot be told from the method to beat
+    is_rival: bool = False  # cannot be told apart from the method to take
 
 
 def choose_method(runs: dict[str, list[SplitResult]], by_chance: float, test_share: float) -> str:
@@ -106,7 +106,7 @@ def evaluate(
 
 
 def _is_behind(leads: np.ndarray, test_share: float) -> bool:
-    """Whether a method is so far behind that simulations are right about it some 19 times of 20."""
+    """Whether a method is clearly behind; in simulations, this was right about 19 times in 20."""
     enough = stats.t.isf((1 - TELLING) / 2, len(leads) - 1) * standard_error(leads, test_share)
     return bool(leads.mean() < -enough)
 
@@ -160,7 +160,7 @@ class Verdict(NamedTuple):
 
     recommended: str
     advice: str  # in plain words
-    undecided: list[str]  # methods that cannot be told from the recommended one
+    undecided: list[str]  # methods that cannot be told apart from the recommended one
 
 
 def advise(methods: list[Evaluated], to_beat: str, by_chance: float) -> Verdict:
@@ -171,20 +171,20 @@ def advise(methods: list[Evaluated], to_beat: str, by_chance: float) -> Verdict:
     methods : list of Evaluated
         The best first.
     to_beat : str
-        The method to take, against which the others are held.
+        The method to take, with which the others are compared.
     by_chance : float
         Highest AUC-ROC that may be chance.
     """
     able = [one for one in methods if one.auc_roc.mean > by_chance]
     if not able:
-        unlike = [one.method for one in methods if one.method != to_beat]
-        return Verdict(to_beat, _at_chance(methods, by_chance), unlike)
+        others = [one.method for one in methods if one.method != to_beat]
+        return Verdict(to_beat, _at_chance(methods, by_chance), others)
     taken = next(one for one in methods if one.method == to_beat)
     rivals = [one for one in able if one.is_rival]
     if rivals:
         return Verdict(to_beat, _undecided(taken, rivals), [one.method for one in rivals])
-    others = [one for one in methods if one is not taken and not one.is_rival]
-    return Verdict(to_beat, _decided(taken, others, len(methods)), [])
+    behind = [one for one in methods if one is not taken and not one.is_rival]
+    return Verdict(to_beat, _decided(taken, behind, len(methods)), [])
 
 
 def _at_chance(methods: list[Evaluated], by_chance: float) -> str:
@@ -198,7 +198,7 @@ def _at_chance(methods: list[Evaluated], by_chance: float) -> str:
 
 
 def _undecided(taken: Evaluated, rivals: list[Evaluated]) -> str:
-    """That methods cannot be told apart, and which to take."""
+    """Advice if methods cannot be told apart: which to take by default."""
     *names, last = (_named(one.method) for one in (taken, *rivals))
     rival = rivals[0]
     lead = rival.lead if rival.lead.mean > 0 else _reversed(rival.lead)
@@ -219,7 +219,7 @@ def _undecided(taken: Evaluated, rivals: list[Evaluated]) -> str:
 
 
 def _decided(taken: Evaluated, others: list[Evaluated], n_methods: int) -> str:
-    """Why one method is to be taken."""
+    """Advice if one method is ahead of all others."""
     if n_methods == 1:
         return f"Take {_praised(taken)}. It was compared with no other method."
     if not others:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from devnet.core.sentence import Sentence, Setting
 from devnet.core.wording import count_text, cut
 from devnet.experiments.row_times import row_times
-from devnet.experiments.splits import Rows
+from devnet.experiments.splits import RowsToSplit
 from devnet.experiments.units import equal_rows, n_repeated, together, value_codes
 from devnet.tables.columns.left_out import Why
 from devnet.tables.encoder import TableEncoder
@@ -26,7 +26,7 @@ class ComparedRows(NamedTuple):
     weight: np.ndarray  # (n,) rows of the table that each row stands for
     label: str
     categorical: Collection[str]
-    to_split: Rows
+    to_split: RowsToSplit
     n_equal: int  # rows that equal another one in all columns that are used
     notes: list[str | Sentence]
 
@@ -62,7 +62,7 @@ def choose_rows(
     if time is not None:
         times = row_times(rows.column(time), time)
         has_time = ~np.isnan(times)
-        _tell_missing_times(notes, table, time, has_time)
+        _note_missing_times(notes, table, time, has_time)
         rows, is_labelled, weight, times = (
             rows.filter(has_time), is_labelled[has_time], weight[has_time], times[has_time],
         )  # fmt: skip
@@ -76,7 +76,7 @@ def choose_rows(
     unit = equal
     if group is not None:
         unit = together(equal, _entities(rows.column(group), table, group, notes))
-    to_split = Rows(is_labelled, unit, table, times, time or "", group or "")
+    to_split = RowsToSplit(is_labelled, unit, table, times, time or "", group or "")
     return ComparedRows(
         learned, is_labelled, weight, training.label, categorical, to_split, n_equal, notes
     )
@@ -105,7 +105,7 @@ def _refuse_label(setting: str, name: str | None, label: str) -> None:
         )
 
 
-def _tell_missing_times(
+def _note_missing_times(
     notes: list[str | Sentence], table: str, time: str, has_time: np.ndarray
 ) -> None:
     n_missing = int((~has_time).sum())
@@ -118,7 +118,7 @@ def _tell_missing_times(
         )
     if n_missing:
         rows = count_text(n_missing, "row has", "rows have")
-        notes.append(f"{rows} no {time!r}: left out, as past and future take one.")
+        notes.append(f"{rows} no {time!r}: left out, as the time is unknown.")
 
 
 def _entities(
@@ -136,7 +136,7 @@ def _entities(
         )
     if missing.any():
         rows = count_text(int(missing.sum()), "row has", "rows have")
-        notes.append(f"{rows} no {group!r}: kept, and together with no other row.")
+        notes.append(f"{rows} no {group!r}: kept, each as an entity of its own.")
     return np.where(missing, codes.max() + 1 + np.arange(len(codes)), codes)
 
 

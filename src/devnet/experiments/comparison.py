@@ -68,7 +68,7 @@ class Comparison(NamedTuple):
     failed: dict[str, str]  # method -> what it raised
     recommended: str
     advice: str  # in plain words
-    undecided: Sequence[str] = ()  # methods that cannot be told from the recommended one
+    undecided: Sequence[str] = ()  # methods that cannot be told apart from the recommended one
     time: str | None = None  # column by which the past is learned from
     group: str | None = None  # column of entities that are never on both sides
     n_equal: int = 0  # rows that equal another one in all columns that are used
@@ -219,10 +219,7 @@ def _run_all(
     generator: np.random.Generator,
     on_fit: OnFit | None,
 ) -> tuple[dict[str, list[SplitResult]], dict[str, str], dict[str, list[str]]]:
-    """The runs of every method, split by split, the errors of methods that failed, and the texts.
-
-    Those are columns that a method leaves out because it does not learn from text.
-    """
+    """For each method, its runs split by split, or its error, and the texts that it leaves out."""
     runs: dict[str, list[SplitResult]] = {name: [] for name in makers}
     failed: dict[str, str] = {}
     texts: dict[str, list[str]] = {}
@@ -246,7 +243,7 @@ def _run_all(
 
 
 def text_notes(texts: dict[str, list[str]], methods: Sequence[str]) -> list[str]:
-    """Which methods ranked rows without their texts, given the texts that they leave out."""
+    """A note about methods that ranked rows without their texts, given the texts by method."""
     without = [name for name in methods if name in texts]
     if not without:
         return []

@@ -1,4 +1,4 @@
-"""What a run gives: its results, and the seconds that it took."""
+"""What a run returns: its results, and the seconds that it took."""
 
 import time
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ def fit_and_score(detector: Any, task: Task) -> tuple[np.ndarray, dict[str, floa
 
 
 def auc(is_anomaly: np.ndarray, scores: np.ndarray) -> dict[str, float]:
-    """Both areas under a curve."""
+    """The areas under both curves."""
     return {
         "AUC-ROC": float(roc_auc_score(is_anomaly, scores)),
         "AUC-PR": float(average_precision_score(is_anomaly, scores)),

@@ -10,7 +10,7 @@ LABEL = "is a labelled anomaly"  # no table has such a column
 
 
 class RawTableEnsemble(BaseEstimator):
-    """`TableModel` as it is used: it gets the table as people write it."""
+    """`TableModel` as it is used, on the table as people write it."""
 
     def __init__(self, random_state: Any = None) -> None:
         self.random_state = random_state

@@ -1,4 +1,4 @@
-"""When each row of a table happened, so that one can learn from the past only."""
+"""When each row of a table happened, so that methods can learn from the past only."""
 
 import numpy as np
 import pyarrow as pa

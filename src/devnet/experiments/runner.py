@@ -207,7 +207,7 @@ def perform(run: Run, folder: Path) -> dict[str, Any]:
 
 
 def _open(dataset: str, folder: Path) -> Any:
-    """What the measure gets."""
+    """What a measure takes as its data set."""
     if dataset == SYNTHETIC:
         return None
     if dataset in RAW_TEXTS:

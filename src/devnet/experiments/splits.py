@@ -19,8 +19,8 @@ FEWEST_BY_TIME = 8  # labelled anomalies: four to start with, and two windows of
 IN_WINDOW = 3  # labelled anomalies, if there are enough for two such windows
 
 
-class Rows(NamedTuple):
-    """What a split must know about rows, and the names that errors give."""
+class RowsToSplit(NamedTuple):
+    """What a split must know about rows, and the names that errors mention."""
 
     is_labelled: np.ndarray  # (n,)
     unit: np.ndarray  # (n,) equal for rows that belong together
@@ -31,13 +31,13 @@ class Rows(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Row numbers."""
+    """Row numbers to learn from and to rank."""
 
     train: np.ndarray
     test: np.ndarray
 
 
-def make_splits(rows: Rows, n_repeats: int, generator: np.random.Generator) -> list[Split]:
+def make_splits(rows: RowsToSplit, n_repeats: int, generator: np.random.Generator) -> list[Split]:
     """All splits: folds at random, or windows of time, each after the rows to learn from."""
     if rows.time is not None:
         return _windows(rows, rows.time, N_FOLDS * n_repeats)
@@ -52,7 +52,7 @@ def ranked_share(splits: list[Split]) -> float:
     return float(np.mean([len(test) / (len(train) + len(test)) for train, test in splits]))
 
 
-def _folds(rows: Rows, generator: np.random.Generator) -> list[Split]:
+def _folds(rows: RowsToSplit, generator: np.random.Generator) -> list[Split]:
     """Units dealt out at random, so that folds are alike in labelled anomalies, then in rows."""
     _, unit = np.unique(rows.unit, return_inverse=True)
     n_rows = np.bincount(unit)
@@ -75,7 +75,7 @@ def _folds(rows: Rows, generator: np.random.Generator) -> list[Split]:
     ]
 
 
-def _windows(rows: Rows, time: np.ndarray, most: int) -> list[Split]:
+def _windows(rows: RowsToSplit, time: np.ndarray, most: int) -> list[Split]:
     """Windows over the later half of the labelled anomalies; each learns from all rows before it.
 
     Units of a window are dropped from the rows before it.
@@ -115,7 +115,7 @@ def _has_both_kinds(split: Split, is_labelled: np.ndarray) -> bool:
     return bool(counts[0] >= 2 and counts[1] >= 1)
 
 
-def _too_few_units(rows: Rows) -> TableError:
+def _too_few_units(rows: RowsToSplit) -> TableError:
     n_units = len(np.unique(rows.unit[rows.is_labelled]))
     if rows.group_column:
         return TableError(

@@ -38,7 +38,7 @@ def value_codes(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
 
 
 def together(*codes: np.ndarray) -> np.ndarray:
-    """The unit of each row, (n,): rows that share any of the codes are together, and so on."""
+    """The unit of each row, (n,): rows that share a code, directly or through others, are one."""
     n = len(codes[0])
     numbered = [np.unique(part, return_inverse=True)[1] for part in codes]
     starts = np.cumsum([n, *(part.max() + 1 for part in numbered)])
@@ -56,7 +56,7 @@ def n_repeated(codes: np.ndarray) -> int:
 
 
 def _joined(codes: Iterable[np.ndarray]) -> np.ndarray:
-    """One code for several; the rest is not asked for once all rows differ."""
+    """One code for several; the rest are not computed once all rows differ."""
     parts = iter(codes)
     joined = next(parts)
     while joined.max(initial=-1) + 1 < len(joined) and (part := next(parts, None)) is not None:

@@ -33,7 +33,7 @@ class MethodRow(NamedTuple):
 
     name: str
     is_taken: bool
-    is_undecided: bool  # cannot be told from the one that is taken
+    is_undecided: bool  # cannot be told apart from the one that is taken
     auc_pr: str
     auc_pr_range: str
     picture: str  # SVG

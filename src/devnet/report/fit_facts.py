@@ -12,8 +12,8 @@ from devnet.core.wording import score_text, share_text
 from devnet.report.fit_page import Alert, FitFacts
 from devnet.significance.policies import FalseAlarmRate
 from devnet.tables.alerts import find_alerts
+from devnet.tables.columns.column import ColumnFact
 from devnet.tables.description import column_importance, describe_model, fit_notes
-from devnet.tables.encoder import ColumnFact
 from devnet.tables.expectations import HIDDEN
 from devnet.tables.explainer import Explanation
 from devnet.tables.opened_table import OpenedTable
@@ -72,7 +72,7 @@ def _alert(one: Explanation) -> Alert:
 
 
 def _with_reading(column: ColumnFact) -> ColumnFact:
-    """The column, whose detail also says how it was read."""
+    """The column, with how it was read as part of its detail."""
     parts = filter(None, (column.detail, column.reading))
     return column._replace(detail="; ".join(parts))
 

@@ -36,7 +36,7 @@ class Alert(NamedTuple):
     p_value: float
     reasons: list[Reason]
     nearest: str | None  # the nearest labelled anomaly
-    values: dict[str, Any] | None = None  # its own
+    values: dict[str, Any] | None = None  # of its columns
     like_it: Sequence[str] = ()  # rows that are nearly the same
 
 
@@ -201,7 +201,7 @@ def _card_maker(facts: FitFacts) -> Callable[[Alert], AlertCard]:
 
 
 def _values(values: dict[str, Any]) -> list[tuple[str, str]]:
-    """A row's own values as shown, by column; an empty text where one is missing."""
+    """A row's values as shown, by column; an empty text where one is missing."""
     shown = list(values.items())[:MOST_COLUMNS]
     return [(short(name), "" if value is None else short(value)) for name, value in shown]
 

@@ -30,17 +30,17 @@ class Alerts(NamedTuple):
     threshold: float
     shown: list[Explanation]  # the highest ones, the highest first; near-duplicates are folded
     notes: list[str | Sentence]  # what is odd about the table's columns
-    values: pa.Table | None = None  # of all rows in `unfolded`
+    values: pa.Table | None = None  # the table's values of the rows in `unfolded`
 
     def unfolded(self) -> list[Explanation]:
-        """Each alert that is shown, followed by those like it."""
+        """All alerts that are shown, each followed by those like it."""
         return [one for leader in self.shown for one in (leader, *leader.like_it)]
 
     def to_table(self) -> pa.Table:
-        """The alerts in `unfolded` with their reasons and own values, one row each.
+        """A row for each alert in `unfolded`: its score, its reasons and the table's values.
 
-        `like_row` is the row of the alert that one is folded into. An own column whose name is
-        taken is called `table_` and its name.
+        `like_row` is the row of the alert that it is folded into. A column of the table whose name
+        is already taken gets the prefix `table_`.
         """
         ranked = [
             (rank, None if one is leader else leader.row, one)
@@ -56,7 +56,7 @@ class Alerts(NamedTuple):
 
 
 def _columns(ranked: list[tuple[int, int | None, Explanation]]) -> dict[str, pa.Array]:
-    """What a table of alerts says about each, by column."""
+    """The columns of a table of alerts that the model adds."""
     alerts = [one for _, _, one in ranked]
     columns = {
         "rank": pa.array([rank for rank, _, _ in ranked], pa.int64()),
@@ -95,8 +95,8 @@ def find_alerts(
     policy : AlertPolicy, optional
         Used instead of the model's.
     n_shown : int, default=20
-        Alerts that are explained, besides those like them; all of them are counted. None explains
-        all.
+        Alerts that are explained, not counting those folded into them; None explains all. All
+        alerts are counted.
     known : bool, default=False
         True also raises alerts for rows that the table's own label column marks as anomalies.
     on_rows : callable, optional
@@ -132,7 +132,7 @@ def find_alerts(
 def _explain_highest(
     opened: OpenedTable, model: TableModel, kept: Sample, n_shown: int | None
 ) -> tuple[list[Explanation], pa.Table]:
-    """The highest alerts, near-duplicates folded, and the own values of all of them."""
+    """The highest alerts, near-duplicates folded, and the table's values of all of them."""
     order = np.argsort(kept.key, kind="stable")
     rows, numbers, scores = kept.rows.take(order), kept.number[order], -kept.key[order]
     groups = fold(model.encoder_, model.encoder_.encode_checked(rows), scores)[:n_shown]

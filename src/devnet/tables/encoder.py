@@ -21,7 +21,6 @@ from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
 from devnet.tables.columns.spread import Place
-from devnet.tables.columns.text import TextColumn
 from devnet.tables.own_scores import scored_before
 from devnet.tables.readings.table_reader import TableReader, Tally
 from devnet.tables.sources.plain_columns import refuse_duplicates
@@ -120,11 +119,11 @@ class TableEncoder:
 
     @property
     def layout(self) -> Layout:
-        """The columns of the matrix that belong together; entries of short vectors stand alone."""
+        """Which columns of the matrix belong together; each entry of a short vector is a block."""
         blocks = [
             (width, column.is_wide)
             for column in self.columns
-            for width in ([1] * column.width if _stands_alone(column) else [column.width])
+            for width in ([1] * column.width if _has_separate_entries(column) else [column.width])
         ]
         widths, is_wide = zip(*blocks, strict=True)
         return Layout(widths, is_wide)
@@ -132,7 +131,7 @@ class TableEncoder:
     @property
     def text_columns(self) -> list[str]:
         """The columns of free text."""
-        return [column.name for column in self.columns if isinstance(column, TextColumn)]
+        return [column.name for column in self.columns if column.is_free_text]
 
     @property
     def has_text(self) -> bool:
@@ -140,11 +139,10 @@ class TableEncoder:
         return bool(self.text_columns)
 
     def without_text(self, method: str) -> "TableEncoder":
-        """The encoder for a method that does not learn from text, which it leaves out."""
+        """The encoder for a method that does not learn from text: texts are left out."""
         if not self.has_text:
             return self
-        texts = [column for column in self.columns if isinstance(column, TextColumn)]
-        others = [column for column in self.columns if column not in texts]
+        others = [column for column in self.columns if not column.is_free_text]
         if not others:
             raise TableError(
                 f"{method} does not learn from text, and the table has nothing else to learn from; "
@@ -152,7 +150,7 @@ class TableEncoder:
                 Setting("method", RECOMMENDED),
             )
         why = f"text: {method} does not learn from text"
-        left_out = {column.name: LeftOut(column.name, Why.TEXT, why) for column in texts}
+        left_out = {name: LeftOut(name, Why.TEXT, why) for name in self.text_columns}
         return TableEncoder(
             others,
             {**self.left_out, **left_out},
@@ -307,7 +305,7 @@ def _learned(name: str, summary: TableSummary, sample: pa.Table) -> ColumnEncodi
     return column.learn(summary.n_rows, values)
 
 
-def _stands_alone(column: ColumnEncoding) -> bool:
+def _has_separate_entries(column: ColumnEncoding) -> bool:
     return bool(column.n_entries) and not column.is_wide
 
 

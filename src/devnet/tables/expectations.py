@@ -1,4 +1,4 @@
-"""What a model expects of the rows it will score, where the labels can tell it at all."""
+"""What a model expects of the rows it will score, as far as the labels allow an estimate."""
 
 from typing import Any, NamedTuple
 

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from devnet.core.model_file import edited, field, size_of, tensor
+from devnet.core.model_file import edited, field, is_texts, size_of, tensor
 from devnet.core.wording import contribution_text
 from devnet.explanation import baseline_score, contributions, nearest, sum_groups
 from devnet.significance.ranks import ConformalRanks
-from devnet.tables.column_facts import learn_spreads, read_spreads
+from devnet.tables.column_spreads import learn_spreads, read_spreads
 from devnet.tables.columns.column import ColumnEncoding
 from devnet.tables.columns.spread import Place, Spread
 from devnet.tables.encoder import TableEncoder
@@ -44,7 +44,7 @@ class Explanation(NamedTuple):
     contributions: dict[str, float]  # of columns that add something, the largest first
     reasons: list[Reason]  # what raises the score most
     nearest: str | None  # the labelled anomaly with the most similar reasons, if any are similar
-    values: dict[str, Any] | None = None  # the row's own, of all columns with single values
+    values: dict[str, Any] | None = None  # of all columns but nested ones, as the table has them
     like_it: tuple["Explanation", ...] = ()  # alerts that are nearly the same row
 
 
@@ -176,7 +176,7 @@ class Explainer:
         return found
 
     def _by_entry(self, matrix: Any) -> sp.csr_array | None:
-        """Contributions of the matrix columns (n, d), if a text is to be explained by its words."""
+        """Contributions of the matrix columns (n, d), if texts are explained by their words."""
         if not self.encoder.has_text:
             return None
         found = sp.csr_array(contributions(self.detector, matrix, self.baseline))
@@ -264,8 +264,3 @@ class Explainer:
         baseline = np.zeros(encoder.n_columns, np.float32)
         baseline[columns] = tensor(tensors, "typical_value", (n_typical,))
         return cls(encoder, detector, baseline, profiles, ids, read_spreads(header, encoder))
-
-
-def is_texts(value: Any) -> bool:
-    """Whether a value of a header is a list of texts."""
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from devnet.explanation import sum_groups
 from devnet.tables.encoder import TableEncoder
 
 SAME = 0.01  # relative difference up to which two values of a column are the same, or
 EQUAL = 1e-6  # in tables of few columns
 CLOSE_SCORE = 0.5  # relative difference up to which scores of nearly the same rows are expected
-DIFFERENT = 10  # one in so many columns may differ, and
+DIFFERENT = 10  # one in this many columns may differ, and
 FEW_COLUMNS = 5  # at least one, unless there are fewer columns than this
 LOOK_BACK = 100  # alerts before it that one is compared with
 
@@ -59,7 +60,5 @@ def _by_column(matrix: Any, starts: np.ndarray) -> np.ndarray:
         sums: np.ndarray = np.add.reduceat(matrix, starts, axis=1)
         return sums
     owner = np.repeat(np.arange(len(starts)), np.diff(starts, append=matrix.shape[1]))
-    ones = np.ones(len(owner), matrix.dtype)
-    members = sp.csr_array((ones, owner, np.arange(len(owner) + 1)))
-    summed: np.ndarray = (matrix @ members).toarray()
+    summed: np.ndarray = sum_groups(matrix, owner).toarray()
     return summed

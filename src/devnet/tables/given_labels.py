@@ -29,8 +29,8 @@ class GivenLabels(NamedTuple):
             return source
         if self.name in source.schema.names:
             raise TableError(
-                f"{source.name} has a column {self.name!r}, as the labels are called, which would "
-                f"tell the label. Give the column's name instead of labels, "
+                f"{source.name} already has a column {self.name!r}, the name of the labels, which "
+                "would give the labels away. Give the column's name instead of labels, "
                 f"fit(table, {self.name!r}), or a table without it."
             )
         return LabelledSource(source, self.name, self.column)

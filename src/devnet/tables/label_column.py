@@ -12,7 +12,7 @@ from devnet.core.sentence import Setting
 from devnet.tables.table_error import TableError
 
 SHOWN = 4  # values that a message names
-OTHERS = {  # texts that hardly mark anomalies, however rare they are
+OTHERS = {  # texts that are unlikely to mark anomalies, however rare they are
     *("no", "n", "none", "normal", "negative", "neg", "ok", "okay", "good", "benign", "legit"),
     *("legitimate", "genuine", "inlier", "healthy", "clean", "valid", "clear", "cleared", "pass"),
     *("passed", "unlabelled", "unlabeled", "unknown"),
@@ -87,8 +87,8 @@ def find_anomaly_value(
 
     It is the larger of two numbers or booleans, the rarer of two texts, or a single value next to
     missing ones, unless that is zero. A guess that may well be wrong is refused: a value that most
-    rows have (-1 may mark anomalies next to 1, or 0), or a text such as "ok". `anomaly` names it
-    then, or if there are more values.
+    rows have (next to it, -1 or 0 may mark anomalies), or a text such as "ok". Then, or if there
+    are more values, `anomaly` must name it.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _refuse_doubtful(label: str, found: str, counts: dict[str, int], n_rows: int
 def same_label(anomaly: str, values: Iterable[str]) -> str | None:
     """The value that a caller means: the same text, number or boolean; None if there is none.
 
-    Text is the same whatever its case, unless there is one of the same case.
+    Case is ignored, unless a value has the same case.
     """
     values = list(values)
     wanted = anomaly.strip()

@@ -1,4 +1,4 @@
-"""Columns that tell the label too well: alone, or two or three of them together.
+"""Columns that predict the label too well: alone, or two or three of them together.
 
 A pattern of anomalies is also found in rows that nobody labelled. A column that is filled in only
 after an anomaly is confirmed is not: it separates labelled anomalies from all other rows. So small
@@ -12,11 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
-from devnet.core.model_file import edited
+from devnet.core.model_file import edited, is_texts
 from devnet.core.parameters import whole_number
 from devnet.core.sentence import Sentence, Setting
 from devnet.tables.encoder import TableEncoder
-from devnet.tables.explainer import is_texts
 
 FEWEST_LABELLED = 6  # with fewer, columns separate them by chance
 FEWEST_UNLABELLED = 50
@@ -33,7 +32,7 @@ class Leak(NamedTuple):
     """Columns that separate labelled anomalies from other rows, and how well on unseen rows."""
 
     columns: tuple[str, ...]
-    n_found: int  # labelled anomalies that they tell
+    n_found: int  # labelled anomalies that they recognise
     n_labelled: int  # that were looked at
     n_others: int  # unlabelled rows that they take for anomalies
     n_unlabelled: int  # that were looked at
@@ -97,10 +96,9 @@ def find_leak(
 
 def _dense_columns(encoder: TableEncoder) -> dict[str, np.ndarray]:
     """Matrix columns of each table column, without texts and sparse vectors."""
-    ends = np.cumsum([column.width for column in encoder.columns])
     return {
-        column.name: np.arange(end - column.width, end)
-        for column, end in zip(encoder.columns, ends, strict=True)
+        column.name: np.arange(block.start, block.stop)
+        for column, block in zip(encoder.columns, encoder.blocks(), strict=True)
         if not (column.n_entries or column.is_wide)
     }
 
@@ -227,7 +225,7 @@ def _separation(rows: _Rows, matrix: np.ndarray, *, along: bool) -> tuple[int, i
 def _called(
     values: np.ndarray, y: np.ndarray, weight: np.ndarray, learns: np.ndarray
 ) -> np.ndarray:
-    """Which rows a tree calls anomalies that learned from the others."""
+    """Which of the rows that it did not learn from a tree calls anomalies."""
     tree = DecisionTreeClassifier(max_depth=DEPTH, random_state=0)
     tree.fit(values[learns], y.astype(float), weight, check_input=False)
     called: np.ndarray = tree.predict(values[~learns], check_input=False) > 0
@@ -252,5 +250,5 @@ def leak_from_header(value: Any) -> Leak | None:
     if not (
         is_leak and is_texts(value[0]) and value[0] and all(map(whole_number(0).accepts, value[1:]))
     ):
-        raise edited("the columns that tell the label", "they are not a list of names and counts")
+        raise edited("the columns that tell the label", "this is not a list of names and counts")
     return Leak(tuple(value[0]), *value[1:])

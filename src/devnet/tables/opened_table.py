@@ -59,7 +59,7 @@ class OpenedTable:
     """
 
     def __init__(self, model: "TableModel", table: Any) -> None:
-        if not hasattr(model, "anomaly_") and not hasattr(model, "fit"):
+        if not hasattr(model, "fit"):
             raise TypeError(
                 f"an object of the type {type(model).__name__} is not a model; the model comes "
                 "first, then the table."
@@ -175,7 +175,7 @@ class OpenedTable:
     ) -> list[Explanation]:
         """Why rows that were read have their scores.
 
-        Takes their numbers in the table, and what `own_values` says of these.
+        Takes their numbers in the table, and their values from `own_values`.
         """
         model = self._model
         ids, written = (row_ids(one, model.id_column_, number) for one in (rows, values))
@@ -189,7 +189,7 @@ class OpenedTable:
 
     @cached_property
     def own_columns(self) -> list[str]:
-        """Columns that rows must have been read with for `own_values`, all with single values."""
+        """Columns that rows must be read with for `own_values`; nested ones are left out."""
         if self._written is not None:
             return self.id_columns
         fields = self.source.schema
@@ -202,7 +202,7 @@ class OpenedTable:
     def own_values(self, rows: pa.Table, number: np.ndarray) -> pa.Table:
         """All values of rows that were read, as they are written if the table is text.
 
-        A text is read once more for them. Vectors and other nested values are left out.
+        A text file is read once more for them. Vectors and other nested values are left out.
         """
         if self._written is not None:
             return take_rows(self._written, number.tolist(), self._written.schema.names)

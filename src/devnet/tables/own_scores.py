@@ -1,4 +1,4 @@
-"""The columns that scoring adds to a table, and how to tell a table that has them."""
+"""The columns that scoring adds to a table, and how to recognise a table that has them."""
 
 from collections.abc import Collection
 
@@ -8,11 +8,11 @@ from devnet.tables.columns.left_out import LeftOut, Why
 
 SCORE, P_VALUE, NOMINAL, ALERT = "anomaly_score", "p_value", "nominal_p_value", "is_alert"
 OWN_SCORES = (SCORE, P_VALUE, NOMINAL, ALERT)
-FEWEST = 2  # of these columns; one alone may be the user's own
+FEWEST = 2  # of these columns; a single one may be the user's own
 
 
 def own_scores(schema: pa.Schema, taken: Collection[str] = ()) -> set[str]:
-    """The columns of a table that an earlier scoring added, without those to be taken anyway."""
+    """The columns of a table that earlier scoring added, except those with another use."""
     found = {name for name in OWN_SCORES if name in schema.names}
     return found - set(taken) if len(found) >= FEWEST else set()
 

@@ -8,7 +8,7 @@ class TableError(UserError):
 
 
 class UnfitValueError(TableError):
-    """A value of a text file that is not of the type of those before it, in this column."""
+    """A value of a text file whose type differs from that of the values before it in its column."""
 
     def __init__(self, column: str, *parts: str | Setting) -> None:
         self.column = column

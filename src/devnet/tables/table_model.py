@@ -17,6 +17,7 @@ from devnet.core.model_file import (
     encode_parameters,
     field,
     is_count,
+    is_texts,
     refuse_unknown,
     size_of,
     tensor,
@@ -37,7 +38,7 @@ from devnet.significance.policies import (
 )
 from devnet.tables.chosen_rows import choose_id_column, row_ids
 from devnet.tables.encoder import TableEncoder
-from devnet.tables.explainer import Explainer, Explanation, is_texts
+from devnet.tables.explainer import Explainer, Explanation
 from devnet.tables.given_labels import GivenLabels, given_labels
 from devnet.tables.label_column import label_text
 from devnet.tables.leaks import Leak, find_leak, leak_from_header
@@ -50,7 +51,7 @@ from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
 DEFAULT_POLICY = FalseAlarmRate(0.01)
 HELD_BACK = ("unlabelled", "weight")  # fields of a calibration that a file keeps
-TEXT_ROWS = 20_000  # of each kind to learn from, if rows have text, with thousands of n-grams
+TEXT_ROWS = 20_000  # of each kind to learn from if there is text: a row has many n-grams
 PREFIX = "table_"  # of the model's tensors in a file; all others are the detector's
 
 
@@ -87,8 +88,8 @@ class TableModel(ClassifierMixin, BaseEstimator):
         Whether 04/05/2017 is in May. By default, the values of the table decide, or else the
         month comes first between slashes, and the day between dashes or points.
     missing : collection of str
-        Values that mean a missing one, in all columns, such as "9999" or "unknown". The usual
-        marks, such as "n/a", are known among numbers and dates.
+        Values that stand for a missing one, in all columns, such as "9999" or "unknown". The
+        usual marks, such as "n/a", are recognised among numbers and dates anyway.
     policy : AlertPolicy, default=FalseAlarmRate(0.01)
         Which rows are alerts. It may be changed at any time, without fitting again.
     random_state : int, numpy RandomState or Generator, optional
@@ -236,7 +237,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
         self.n_rows_, self.n_labelled_ = rows.n_rows, rows.n_labelled
 
     def score(self, table: Any, y: Any = None) -> pa.Table:
-        """Scores, p-values and alerts of a table that fits into memory, one row each.
+        """Scores, p-values and alerts of a table that fits into memory, row by row.
 
         `devnet.tables.score_table` writes them from file to file. This is not the quality that
         scikit-learn calls score, so no `y` is taken.
@@ -255,7 +256,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
     def decision_function(self, table: Any) -> np.ndarray:
         """Anomaly scores minus the score above which rows are alerts by `policy`.
 
-        If no score is high enough for an alert, or every one is, 0 is the highest or lowest.
+        If no row is an alert, 0 is the highest score; if every row is, 0 is the lowest.
         """
         scores = self.score(table)[SCORE].to_numpy()
         threshold = alert_threshold(self, None, [scores]).score
@@ -390,7 +391,7 @@ def _read_calibration(detector: Any, tensors: dict[str, np.ndarray]) -> Calibrat
 
 
 def _names(columns: str | Collection[str]) -> list[str]:
-    """Names of columns as text; a single one may be given as it is."""
+    """Names as a list of text; a single one may be given by itself."""
     given = [columns] if isinstance(columns, str | int) else columns
     return [str(name) for name in given]
 

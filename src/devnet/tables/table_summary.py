@@ -29,7 +29,7 @@ class TableSummary:
     categorical : collection of str, default=()
         Columns whose values are names rather than quantities, even if they are numbers.
     reader : TableReader, optional
-        How the values were read, if they are not as the table has them.
+        How the values were read, if not as they are in the table.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from devnet.tables.training_rows import TrainingRows
 
 
 def training_notes(rows: TrainingRows) -> list[str | Sentence]:
-    """Spellings of a label, scores of an earlier model, columns that tell the label."""
+    """Notes on spellings of a label, scores of an earlier model, columns that give labels away."""
     notes = spelling_notes(rows.label, rows.spellings)
     if rows.summary.scored:
         names = ", ".join(name for name in rows.summary.schema.names if name in rows.summary.scored)

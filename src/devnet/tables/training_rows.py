@@ -79,9 +79,9 @@ def read_training_rows(
     id_column : str, optional
         A column that names rows; it is read, but not learned from.
     conventions : Conventions
-        How the table writes numbers, dates and missing values, as far as the caller says so.
+        How the table writes numbers, dates and missing values, where the caller says so.
     also_read : collection of str
-        Columns that are kept uncut in any case, whether they are learned from or not.
+        Columns that are read and kept uncut even if they are not learned from.
     generator : numpy Generator
         Draws which rows are kept.
     on_rows : callable, optional

@@ -17,7 +17,7 @@ def typical_row(encoder: TableEncoder, detector: Any, unlabelled: Any) -> np.nda
     Medians of single matrix columns can be a value that no row has: where no category has a
     majority, the median of all its columns is 0. So of the values that occur in a table column,
     the one nearest to its medians is taken; of equally near ones, the most common. Texts and
-    vectors are empty.
+    wide vectors are empty.
     """
     baseline = np.zeros(encoder.n_columns, np.float32)
     is_wide = sp.issparse(unlabelled) and unlabelled.shape[1] >= WIDE
@@ -32,7 +32,7 @@ def typical_row(encoder: TableEncoder, detector: Any, unlabelled: Any) -> np.nda
 
 
 def some_rows(matrix: Any) -> Any:
-    """At most MOST_ROWS rows, evenly spaced, in a layout whose columns are quickly taken."""
+    """At most MOST_ROWS rows, evenly spaced; CSC if sparse, as columns are taken from them."""
     chosen = matrix[:: max(1, -(-matrix.shape[0] // MOST_ROWS))]
     return sp.csc_array(chosen) if sp.issparse(chosen) else chosen
 

@@ -62,7 +62,7 @@ def test_01_02_2017_alone_is_january_and_says_so():
     reading = learn_dates(["01/02/2017"], None)
     assert str(reading.note("sold_on")) == (
         "sold_on: '01/02/2017' is read as 2017-01-02, month first, though no value of the column "
-        "says so; if dates are written day first, say so with day_first=True."
+        "settles it; if dates are written day first, say so with day_first=True."
     )
     assert dates("01/02/2017", day_first=True) == [datetime(2017, 2, 1)]
     assert dates("01-02-2017") == [datetime(2017, 2, 1)]

@@ -79,7 +79,7 @@ def test_1_234_alone_is_thousands_and_says_so():
     reading = learn_numbers(["1,234", "5,678"], None, may_be_codes=False)
     assert reading.read(pa.array(["1,234"])).to_pylist() == [1234]
     assert str(reading.note("income")) == (
-        "income: '1,234' is read as 1,234, though no value of the column says so; if it means "
+        "income: '1,234' is read as 1,234, though no value of the column settles it; if it means "
         "1.234, say so with decimal_comma=True."
     )
     assert numbers("1,234", decimal_comma=True) == [1.234]

@@ -44,7 +44,8 @@ def test_what_cannot_be_read_is_missing_and_counted():
     reader, found, unread = read({"price": ["$5", "$6", "$7"] * 20 + ["five", "six"]})
     assert found["price"][-3:] == [7, None, None]
     assert reader.notes_about(_tally(unread)) == [
-        "price: 2 values, such as 'five', cannot be read (text read as US dollars) and are missing"
+        "price: 2 values, such as 'five', cannot be read (text read as US dollars) "
+        "and count as missing"
     ]
 
 

@@ -62,7 +62,7 @@ def test_json_lines_are_learned_as_the_same_table(tmp_path):
     ("text", "sentence"),
     [
         ('[{"a": 1},\n {"a": 2}]', r"is JSON, but a single list; .*jq -c '\.\[\]'"),
-        ('{\n "a": 1\n}\n{\n "a": 2\n}', r"not one object a line; .*jq -c '\.'"),
+        ('{\n "a": 1\n}\n{\n "a": 2\n}', r"not one object per line; .*jq -c '\.'"),
         ('{"a": 1}\n{"a": \n', "row 2 of .* is not a JSON object on a line"),
         ('{"a": 1}\n[1, 2]\n', "row 2 of .* is not a JSON object on a line"),
         ('{"a": 1}\n{"a": "x"}\n', "'a' of .* has values of two kinds .* in row 2"),

@@ -51,8 +51,8 @@ def top_rank(vote: OutOfBag, weight: np.ndarray) -> float:
     """Geometric mean of the shares of unlabelled rows, weighted (n,), above labelled anomalies.
 
     A tie counts half, and one row is added to those above. The geometric mean looks at the top of
-    the ranking: an anomaly that rises from the first hundredth of the rows to the first thousandth
-    counts as much as one that rises from the lowest row to the first tenth.
+    the ranking: an anomaly that rises from the top 1% of the rows to the top 0.1% counts as much as
+    one that rises from the very last row to the top 10%.
     """
     one_row = 1 / np.count_nonzero(weight)
     return float(np.exp(np.log(_shares_above(vote, weight) + one_row).mean()))

@@ -59,7 +59,7 @@ class DeviationEnsemble(FewLabelDetector):
 
     Sparse rows of 4,096 columns or more have their own learner, without networks, trees, margin or
     random draws: it tests every column separately and adds up the tests of a row's columns. Where
-    `layout` says that some columns are those of a text, each text has such a learner of its own,
+    `layout` says that some columns belong to a text, each text has such a learner of its own,
     next to the networks and trees of all other columns.
 
     Parameters
@@ -77,7 +77,7 @@ class DeviationEnsemble(FewLabelDetector):
         The value of y that marks an anomaly; by default the larger of its two values.
     layout : Layout, optional
         Which columns of X belong together, such as the values of one category. `TableModel` sets
-        it; without one, every column stands alone.
+        it; without one, every column is on its own.
     random_state : int, numpy RandomState or Generator, optional
         Seed of all random draws. Results do not depend on the number of processor cores.
 

@@ -1,4 +1,4 @@
-"""The learners of tables with text: networks and trees on most columns, column tests on texts."""
+"""The learners of tables with text: column tests on texts, networks and trees on the rest."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -20,21 +20,21 @@ POOL_ROWS = 20_000  # more do not help
 
 
 class Parts(NamedTuple):
-    """The columns of a matrix in spans: wide blocks, and all that is between them."""
+    """The columns of a matrix in spans: wide blocks, and what lies between them."""
 
     wide: tuple[slice, ...]
     narrow: tuple[slice, ...]
 
     @classmethod
     def of(cls, wide: Sequence[slice], n_columns: int) -> Self:
-        """Find what is between wide blocks."""
+        """Find what lies between wide blocks."""
         edges = [0, *(edge for span in wide for edge in (span.start, span.stop)), n_columns]
         between = [slice(*ends) for ends in list(pairwise(edges))[::2]]
         return cls(tuple(wide), tuple(span for span in between if span.start < span.stop))
 
     @classmethod
     def of_layout(cls, layout: Layout) -> Self:
-        """Take over the wide blocks of a layout."""
+        """Take the wide blocks of a layout."""
         spans = zip(layout.spans(), layout.is_wide, strict=True)
         return cls.of([span for span, is_wide in spans if is_wide], layout.n_columns)
 
@@ -75,12 +75,12 @@ class MixedLearners(Learners):
         return self._table.n_scorers + len(self._texts)
 
     def trust(self, n_labelled: int) -> np.ndarray:
-        """As much in each text as in the most trusted other scorer."""
+        """Texts are trusted as much as the networks are."""
         return np.append(self._table.trust(n_labelled), np.ones(len(self._texts)))
 
     @staticmethod
     def n_pool_rows(n_columns: int) -> int:
-        """The same for any number of columns: nearly all of them are those of texts."""
+        """The same for any number of columns: nearly all of them belong to texts."""
         return POOL_ROWS
 
     @staticmethod
@@ -184,7 +184,7 @@ def _prefix(text: int) -> str:
 
 def _layout(pool: Pool) -> Layout:
     if pool.layout is None:
-        raise ValueError("rows with text have a layout, which says where the text is.")
+        raise ValueError("there is no layout that says which columns are text; give one.")
     return pool.layout
 
 

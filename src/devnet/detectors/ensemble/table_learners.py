@@ -18,9 +18,13 @@ from devnet.detectors.ensemble.rank_normal import LARGEST, RankNormal
 POOL_ROWS = 20_000  # more do not help
 POOL_VALUES = 1 << 24  # in these rows
 MIN_POOL_ROWS = 2_000
-PU_TREES = 1.5  # for each balanced tree, and for each extra tree, which takes longer to walk
+PU_TREES = 1.5  # per balanced tree, and per extra tree; extra trees take longer to walk
 HALF_TRUSTED = 10  # labelled anomalies with which a vote of PU trees counts half
-FORESTS = ("tree", "pu_tree", "extra_tree")  # names in a model file; that of 0.1.0 has one
+FORESTS = (
+    "tree",
+    "pu_tree",
+    "extra_tree",
+)  # prefixes in a model file; files of 0.1.0 have the first only
 
 
 class TableLearners(Learners):

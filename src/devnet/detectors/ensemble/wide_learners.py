@@ -25,7 +25,7 @@ class WideLearners(Learners):
 
     @property
     def n_scorers(self) -> int:
-        """One."""
+        """The column tests are one."""
         return 1
 
     @staticmethod

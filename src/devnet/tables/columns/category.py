@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from devnet.core.model_file import field, is_count
+from devnet.core.model_file import field, is_count, is_text
 from devnet.core.wording import cut, is_number, missing_text, share_text, shown
 from devnet.tables.columns.arrow_values import SINGULAR, in_zone, kind_of
 from devnet.tables.columns.column import (
@@ -18,7 +18,6 @@ from devnet.tables.columns.column import (
     ColumnSummary,
     Entry,
     is_empty,
-    is_text,
     read_count,
     read_shared,
     read_source,

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from devnet.core.model_file import MAX_COUNT, field, is_count, is_finite_number
+from devnet.core.model_file import MAX_COUNT, field, is_count, is_finite_number, is_text
 from devnet.tables.columns.arrow_values import SINGULAR, ColumnKind, kind_of
 from devnet.tables.columns.left_out import LeftOut
 from devnet.tables.columns.spread import Places, Spread
@@ -120,6 +120,8 @@ class ColumnEncoding(ABC):
         """Kind of the training values, not what else is accepted."""
         return self.sources[0]
 
+    is_free_text: ClassVar[bool] = False  # whether only methods that use text can learn from it
+
     @property
     def is_wide(self) -> bool:
         """Whether it has thousands of columns, nearly all of them zero in any one row."""
@@ -175,7 +177,7 @@ def indicator(column: int, is_missing: np.ndarray) -> Entry:
 
 
 def without_missing(at: np.ndarray, block: np.ndarray, missing: float) -> np.ndarray:
-    """Places of encoded rows, nan where the last column, if there is one for it, says missing."""
+    """Places of encoded rows, nan where the column that marks missing values, the last, says so."""
     known: np.ndarray = np.where(block[:, -1] > 0, np.nan, at) if missing else at
     return known
 
@@ -186,11 +188,6 @@ def read_shared(header: dict[str, Any]) -> dict[str, Any]:
         "name": field(header, "name", is_text),
         "missing": read_share(header, "missing"),
     }
-
-
-def is_text(value: Any) -> bool:
-    """Whether a JSON value is a text that Arrow can hold."""
-    return isinstance(value, str) and not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 def read_share(header: dict[str, Any], name: str) -> float:

@@ -186,7 +186,7 @@ class DateColumn(ColumnEncoding):
         return Places(without_missing(at, block, self.missing), of=part.removesuffix("s"))
 
     def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
-        """The date and time, and how many anomalies and other rows have such a one."""
+        """The date and time, and how many anomalies and other rows have similar ones."""
         cell = spread.cell(at)
         if is_empty(value) or is_missing(plain(value))[0]:
             return f"{shown(self.name)} is missing, as in {spread.missing().both()}"

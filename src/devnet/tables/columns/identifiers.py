@@ -9,7 +9,8 @@ from devnet.tables.columns.left_out import LeftOut, Why
 
 MIN_IDENTIFIERS = 50  # values needed before they are called identifiers
 DISTINCT = 0.95  # share of distinct texts from which a text says nothing about other rows
-LONG = 10**14  # whole numbers from here on have 15 digits, which quantities rarely have
+LONG_DIGITS = 15  # which quantities rarely have
+LONG = 10 ** (LONG_DIGITS - 1)  # the smallest whole number of so many digits
 MIN_OTHERS = 50  # fewer may be the codes of a category
 IDENTIFIER = re.compile(
     r"(?i:(.*[\W_])?(id|uuid|guid|key|no|number|nr|index))"

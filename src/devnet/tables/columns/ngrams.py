@@ -107,7 +107,7 @@ def _tile_matrix(texts: pa.Array, n_columns: int, has_runs: bool) -> sp.csr_arra
 
 @cache
 def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lower case of the first characters, and whether each is of a word, and a blank."""
+    """For the first characters: the lower case, whether it is part of a word, or a blank."""
     signs = [chr(code) for code in range(TABULATED)]
     lower = [sign.lower() if len(sign.lower()) == 1 else sign for sign in signs]
     return (

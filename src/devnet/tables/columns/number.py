@@ -134,7 +134,7 @@ class NumberColumn(ColumnEncoding):
         return Places(without_missing(at, block, self.missing))
 
     def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
-        """The number, and how many anomalies and other rows have such a one."""
+        """The number, and how many anomalies and other rows have similar ones."""
         number, cell = self._number(value), spread.cell(at)
         if np.isnan(number):
             return f"{shown(self.name)} is missing, as in {spread.missing().both()}"

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from devnet.core.model_file import edited, field, is_count, is_finite_number
+from devnet.core.model_file import edited, field, is_count, is_finite_number, is_text
 from devnet.core.wording import number_text, share_text
 
 MOST_POINTS = 20  # distinct numbers that are counted one by one
 N_RANGES = 20
 ENDS = (0.01, 0.99)  # of the ranges; values beyond are in the first or the last
 SKEWED = 5  # times as far from one end to the median as from the other
-NEAR = 0.1  # share of other rows that a range around a value has at least
-FEW = 10  # labelled anomalies of which no percentage is given
+NEAR = 0.1  # least share of other rows in a range around a value
+FEW = 10  # labelled anomalies; fewer are counted, not given in percent
 
 
 class Places(NamedTuple):
@@ -31,7 +31,7 @@ class Shares(NamedTuple):
 
     anomalies: int
     others: int
-    n_anomalies: int  # of so many
+    n_anomalies: int  # with or without it
     n_others: int
 
     @property
@@ -61,7 +61,7 @@ class Spread:
 
     anomalies: tuple[int, ...]  # by cell
     others: tuple[int, ...]
-    n_anomalies: int  # with those that have no value
+    n_anomalies: int  # including those without a value
     n_others: int
     names: tuple[str, ...] = ()
     points: tuple[float, ...] = ()
@@ -188,10 +188,10 @@ class Spread:
             others,
             n_anomalies=field(header, "n_anomalies", is_count),
             n_others=field(header, "n_others", is_count),
-            names=tuple(field(header, "names", lambda v: _is_list(v, _is_text))),
+            names=tuple(field(header, "names", lambda v: _is_list(v, is_text))),
             points=tuple(field(header, "points", _are_ascending)),
             ends=tuple(field(header, "ends", _are_ascending)),
-            of=field(header, "of", _is_text),
+            of=field(header, "of", is_text),
         )
         if not found._is_possible():
             raise edited("the spread of a column", "its counts do not belong to its cells")
@@ -243,10 +243,6 @@ def _rounded(ends: np.ndarray) -> tuple[float, ...]:
 
 def _floats(values: Sequence[float] | np.ndarray) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _is_list(value: Any, accepts: Any) -> bool:

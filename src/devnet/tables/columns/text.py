@@ -25,17 +25,17 @@ from devnet.tables.columns.ngrams import MOST_CHARACTERS, characters_of, matrix_
 
 WIDTH = 1 << 22  # columns of the matrix; with fewer, too many n-grams share one
 MOST_WIDTH = 1 << 24
-MISSING = 0  # the column of a missing text, next to some n-gram
-LOOKED_AT = 2000  # texts, and
-LOOKED_INTO = 1000  # characters of each, to tell free text from names
+MISSING = 0  # the column that marks a missing text; some n-gram shares it
+LOOKED_AT = 2000  # texts that tell free text from names, by their first
+LOOKED_INTO = 1000  # characters
 LEAST_DISTINCT = 0.2  # share of distinct texts; with fewer, long ones are categories
-MANY_WORDS, LONG = 4, 30  # words, or characters, of a text that is more than a name
+MANY_WORDS, MANY_CHARACTERS = 4, 30  # on average, from which texts are more than names
 COMMON = 0.9  # share of texts from which a word says nothing
 TELLING = 0.5  # share of texts that must have a word in common with some others
 WORD = re.compile(r"(?<![^\W_])[^\W\d_]{2,}(?![^\W_])")  # letters, but not within a code
-MOST_WITH_RUNS = 300  # characters of texts, on average, whose runs of characters are used
-LEAST_SHARE = 0.3  # of the largest part of a character, which a named one must have
-HALF = 0.5  # of a word, from which all of it is named
+MOST_WITH_RUNS = 300  # characters on average, up to which runs of characters are used
+LEAST_SHARE = 0.3  # of what the best character adds, from which a character is named
+HALF = 0.5  # share of a word's characters, above which the whole word is named
 N_NAMED = 2  # runs of characters that a reason names
 
 
@@ -51,7 +51,7 @@ def is_free_text(texts: pa.Array, n_rows: int) -> bool:
     found = [text[:LOOKED_INTO] for text in texts[::step].to_pylist()]
     words = [WORD.findall(text.lower()) for text in found]
     is_long = np.mean([len(text.split()) for text in found]) >= MANY_WORDS
-    is_long = is_long or np.mean([len(text) for text in found]) >= LONG
+    is_long = is_long or np.mean([len(text) for text in found]) >= MANY_CHARACTERS
     if not is_long and len(texts) < DISTINCT * n_rows:
         return False
     count = Counter(word for one in words for word in set(one))
@@ -72,10 +72,11 @@ class TextColumn(ColumnEncoding):
     """One column for each n-gram, found by its hash: 1 where a text contains it.
 
     N-grams are words, pairs of words and, of short texts, runs of three to five characters. In long
-    ones, runs say nothing that words do not. A missing text has a column of its own.
+    ones, runs say nothing that words do not. A missing text is marked in the first column.
     """
 
     kind: ClassVar[str] = "text"
+    is_free_text: ClassVar[bool] = True
     sources: ClassVar[tuple[str, ...]] = ()  # what looks like categories may be free text
 
     size: int
@@ -89,7 +90,7 @@ class TextColumn(ColumnEncoding):
 
     @property
     def is_wide(self) -> bool:
-        """True."""
+        """Always: there are far more n-grams than a text contains."""
         return True
 
     @property
@@ -104,7 +105,7 @@ class TextColumn(ColumnEncoding):
 
     @property
     def learned_from(self) -> str:
-        """Text."""
+        """Kind of the training values."""
         return "text"
 
     def entries(self, values: pa.Array) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""Currencies: their signs and codes, before or behind an amount."""
+"""Currencies: their signs and codes, before or after an amount."""
 
 CURRENCIES = {  # in words -> how they are written
     "US dollars": ("$", "US$", "USD"),

@@ -1,4 +1,4 @@
-"""Dates with slashes, dashes, dots or names of months, with times of day by 24 or 12 hours."""
+"""Dates with slashes, dashes, dots or month names, and times on a 24-hour or 12-hour clock."""
 
 import re
 from collections.abc import Sequence
@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from devnet.core.model_file import field
+from devnet.core.model_file import field, is_text
 from devnet.core.sentence import Sentence, Setting
 from devnet.core.wording import shown
 from devnet.tables.columns.arrow_values import DAY
-from devnet.tables.columns.column import is_text
 from devnet.tables.readings.reading import DISTINCT_SHARE, Reading
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -53,7 +52,7 @@ class DateReading(Reading):
     becomes: ClassVar[pa.DataType] = pa.timestamp("us")
 
     order: str  # of ORDERS
-    was_open: str = ""  # a text that does not tell day from month, as no other text does
+    was_open: str = ""  # a text that leaves day and month open, if all texts do
 
     @property
     def is_open(self) -> bool:
@@ -64,6 +63,12 @@ class DateReading(Reading):
         """The reading with day and month exchanged."""
         order = "month first" if self.order == "day first" else "day first"
         return replace(self, order=order, was_open="")
+
+    def following(self, others: Sequence[Reading]) -> Reading:
+        """Day or month first, if all other columns of such dates agree on it."""
+        orders = {one.order for one in others if isinstance(one, DateReading)}
+        orders &= {"day first", "month first"}
+        return DateReading(orders.pop()) if len(orders) == 1 else self
 
     def read(self, values: pa.Array) -> pa.Array:
         """Times; null where a text is not one."""
@@ -88,7 +93,7 @@ class DateReading(Reading):
         other = "day first" if self.order == "month first" else "month first"
         return Sentence(
             f"{shown(name)}: {self.was_open!r} is read as {date}, {self.order}, though no value "
-            f"of the column says so; if dates are written {other}, say so with ",
+            f"of the column settles it; if dates are written {other}, say so with ",
             Setting("day_first", self.order == "month first"),
             ".",
         )
@@ -103,7 +108,7 @@ class DateReading(Reading):
 
 
 def learn_dates(texts: Sequence[str], day_first: bool | None) -> DateReading | None:
-    """How distinct texts are read as dates; None if they are none.
+    """How distinct texts are read as dates; None if they are not dates.
 
     Parameters
     ----------

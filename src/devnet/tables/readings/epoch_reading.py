@@ -1,4 +1,4 @@
-"""Dates as seconds, or parts of a second, since 1970: told by their range and their name."""
+"""Dates as seconds, or parts of a second, since 1970: recognised by range and name."""
 
 import re
 from dataclasses import dataclass

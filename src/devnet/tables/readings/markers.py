@@ -19,7 +19,7 @@ _MARKERS = pa.array(MARKERS, pa.large_string())
 
 
 def is_marker(texts: pa.Array) -> pa.Array:
-    """Which texts mean that there is no value; a null is not one of them."""
+    """Which texts stand for a missing value; a null is not one of them."""
     lower = pc.utf8_lower(pc.utf8_trim_whitespace(texts.cast(pa.large_string())))
     return pc.is_in(lower, value_set=_MARKERS, skip_nulls=True)
 

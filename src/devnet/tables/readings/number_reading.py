@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Self, final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from devnet.core.model_file import field
+from devnet.core.model_file import field, is_text
 from devnet.core.sentence import Sentence, Setting
 from devnet.core.wording import shown
-from devnet.tables.columns.column import is_text
 from devnet.tables.readings.currencies import CURRENCIES, CURRENCY_OF
 from devnet.tables.readings.number_shape import (
     MAX_UNIT,
@@ -27,8 +26,8 @@ from devnet.tables.readings.number_shape import (
 )
 from devnet.tables.readings.reading import DISTINCT_SHARE, READ_SHARE, Reading
 
-FEW_CODES = 20  # distinct whole numbers; fewer, as texts of a typed table, may be codes
-CODE_LENGTH = 4  # digits from which codes of one length are told from numbers
+FEW_CODES = 20  # distinct whole numbers, up to which texts of a typed table may be codes
+CODE_LENGTH = 4  # digits from which whole numbers of one length are codes
 _EDGES = f"()+{MINUS}{SPACES}\t\n\r"
 _NEEDED = set("0123456789.,")
 
@@ -49,7 +48,7 @@ class NumberReading(Reading):
     decimal: str  # "." or ","
     unit: str = ""  # a currency in words, or the unit as it is written
     is_scaled: bool = False  # 1.2k, 3M
-    was_open: str = ""  # a text that does not tell its decimal mark, as no other text does
+    was_open: str = ""  # a text that leaves the decimal mark open, if all texts do
 
     @property
     def is_open(self) -> bool:
@@ -59,6 +58,11 @@ class NumberReading(Reading):
     def other(self) -> Self:
         """The reading with the other decimal mark."""
         return replace(self, decimal="." if self.decimal == "," else ",", was_open="")
+
+    def following(self, others: Sequence[Reading]) -> Reading:
+        """With decimal commas if all other columns of numbers have them."""
+        decimals = {one.decimal for one in others if isinstance(one, NumberReading)}
+        return self.other() if decimals == {","} else self
 
     @cached_property
     def _spellings(self) -> tuple[str, ...]:
@@ -136,7 +140,7 @@ class NumberReading(Reading):
         )
         return Sentence(
             f"{shown(name)}: {self.was_open!r} is read as {here:,.10g}, though no value of the "
-            f"column says so; if it means {there:,.10g}, say so with ",
+            f"column settles it; if it means {there:,.10g}, say so with ",
             Setting("decimal_comma", self.decimal == "."),
             ".",
         )
@@ -155,7 +159,7 @@ class NumberReading(Reading):
 def learn_numbers(
     texts: Sequence[str], decimal_comma: bool | None, *, may_be_codes: bool
 ) -> NumberReading | None:
-    """How distinct texts are read as numbers; None if they are none.
+    """How distinct texts are read as numbers; None if they are not numbers.
 
     Parameters
     ----------
@@ -164,7 +168,7 @@ def learn_numbers(
     decimal_comma : bool, optional
         Whether commas are decimal marks, if that is known.
     may_be_codes : bool
-        Whether a few whole numbers are rather codes, as the table could have had numbers.
+        Whether a few whole numbers are codes, as the table could have stored them as numbers.
     """
     shapes = [shape for shape in map(shape_of, texts) if shape is not None]
     if not shapes or len(shapes) < DISTINCT_SHARE * len(texts):

@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from devnet.tables.columns.identifiers import LONG_DIGITS
 from devnet.tables.readings.currencies import CURRENCY_OF, SIGNS
 
 SPACES = " \u00a0\u202f\u2009'’"  # between thousands, besides points or commas
@@ -24,7 +25,6 @@ class Shape(NamedTuple):
     digits: str  # with separators
     unit: str  # "" if there is none
     scale: str  # "k" in 1.2k
-    is_bracketed: bool
 
 
 def shape_of(text: str) -> Shape | None:
@@ -41,7 +41,7 @@ def shape_of(text: str) -> Shape | None:
         scale, behind = behind[0], behind[1:]
     if len(behind) > MAX_UNIT or (before and behind):
         return None
-    return Shape(match["digits"], before or behind, scale, bool(match["open"]))
+    return Shape(match["digits"], before or behind, scale)
 
 
 def decimal_of(digits: str) -> str | None:
@@ -68,4 +68,6 @@ def is_code(digits: str) -> bool:
     """Whether digits are a code or name rather than a quantity: 007, or 15 digits and more."""
     if not digits.isdigit():
         return False
-    return len(digits) >= 15 or (len(digits) > 1 and digits[0] == "0" and digits.strip("0") != "")
+    return len(digits) >= LONG_DIGITS or (
+        len(digits) > 1 and digits[0] == "0" and digits.strip("0") != ""
+    )

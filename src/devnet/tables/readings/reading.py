@@ -1,6 +1,7 @@
-"""What all readings share: texts of a column become numbers or dates, and it is said how."""
+"""What all readings share: the values of a column become numbers or dates, and a note says how."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -10,7 +11,7 @@ from devnet.core.sentence import Sentence
 from devnet.tables.columns.arrow_values import kind_of
 
 READ_SHARE = 0.95  # share of the known values of a sample that must be readable
-DISTINCT_SHARE = 0.5  # the same of distinct ones, among which rare mistakes may be many
+DISTINCT_SHARE = 0.5  # the same of distinct values, many of which may be rare mistakes
 
 
 class Conventions(NamedTuple):
@@ -45,6 +46,10 @@ class Reading(ABC):
     def other(self) -> Self | None:
         """The reading by the other choice, if there was one."""
         return None
+
+    def following(self, others: Sequence["Reading"]) -> "Reading":
+        """An open reading as readings of other columns, which are not open, suggest."""
+        return self
 
     @abstractmethod
     def read(self, values: pa.Array) -> pa.Array:

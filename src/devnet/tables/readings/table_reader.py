@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from devnet.core.model_file import edited, field, is_count
+from devnet.core.model_file import edited, field, is_count, is_texts
 from devnet.core.sentence import Sentence
 from devnet.core.wording import count_text, shown
 from devnet.tables.columns.arrow_values import is_dictionary, kind_of, plain
@@ -33,10 +33,10 @@ class Unread(NamedTuple):
     def note(self, name: str, reading: Reading) -> str:
         """What became of them."""
         values = count_text(self.n_values, "value", "values")
-        verb = "is" if self.n_values == 1 else "are"
+        verb = "counts" if self.n_values == 1 else "count"
         return (
             f"{shown(name)}: {values}, such as {self.example!r}, cannot be read "
-            f"({reading.in_words()}) and {verb} missing"
+            f"({reading.in_words()}) and {verb} as missing"
         )
 
 
@@ -78,7 +78,7 @@ class TableReader:
     readings : mapping of str to Reading
         By column.
     missing : collection of str
-        Values that mean that there is none, in all columns.
+        Texts that stand for a missing value, in all columns.
     unread : mapping of str to Unread
         What could not be read in the training table, by column.
     """
@@ -109,7 +109,7 @@ class TableReader:
             With the columns that may be read.
         conventions : Conventions
         may_be_codes : bool
-            Whether a few whole numbers as texts are codes, as the table could have had numbers.
+            Whether a few whole numbers as texts are codes, as the table could have stored numbers.
         """
         found: dict[str, Reading] = {}
         for one in sample.schema:
@@ -199,7 +199,7 @@ class TableReader:
         if not isinstance(header, dict):
             raise edited("the reading of columns", "it is not a list of named values")
         headers = field(header, "columns", lambda value: isinstance(value, dict))
-        missing = field(header, "missing", _are_texts)
+        missing = field(header, "missing", is_texts)
         unread = field(header, "unread", lambda value: _are_unread(value, headers))
         readings = {name: _reading(one) for name, one in headers.items()}
         return cls(readings, missing, {name: Unread(*one) for name, one in unread.items()})
@@ -210,10 +210,6 @@ def _reading(header: Any) -> Reading:
         raise edited("the reading of a column", "it is not a list of named values")
     forms = {one.form: one for one in READINGS}
     return forms[field(header, "form", lambda value: value in list(forms))].from_header(header)
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _are_unread(value: Any, columns: Collection[str]) -> bool:
@@ -274,19 +270,6 @@ def _learned(
 
 
 def _agreed(found: dict[str, Reading]) -> dict[str, Reading]:
-    """Readings of which those that are open follow the others, if these agree."""
+    """The readings; those left open follow the others."""
     told = [one for one in found.values() if not one.is_open]
-    decimals = {one.decimal for one in told if isinstance(one, NumberReading)}
-    orders = {one.order for one in told if isinstance(one, DateReading)}
-    return {name: _following(one, decimals, orders) for name, one in found.items()}
-
-
-def _following(reading: Reading, decimals: set[str], orders: set[str]) -> Reading:
-    if not reading.is_open:
-        return reading
-    if isinstance(reading, NumberReading) and decimals == {","}:
-        return reading.other()
-    orders = orders & {"day first", "month first"}
-    if isinstance(reading, DateReading) and len(orders) == 1:
-        return DateReading(orders.pop())
-    return reading
+    return {name: one.following(told) if one.is_open else one for name, one in found.items()}

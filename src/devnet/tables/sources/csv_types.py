@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from devnet.tables.columns.identifiers import LONG
 from devnet.tables.readings.markers import is_marker
 from devnet.tables.readings.reading import READ_SHARE
 
@@ -11,7 +12,6 @@ DIGITS = r"^\s*[-+]?\d+\s*$"
 LEADING_ZERO = r"^\s*0+[1-9]\d*\s*$"
 DECIMAL_COMMA = r"^-?\d+,\d+$"
 MOSTLY = 0.8  # share of numbers among texts from which the others are mistakes
-LONG = 10**14  # whole numbers from here on have 15 digits, which quantities rarely have
 LARGEST = 2.0**63  # int64 holds only smaller numbers
 
 

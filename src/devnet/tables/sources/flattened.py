@@ -1,4 +1,4 @@
-"""Nested columns as plain ones: fields of structs by themselves, lists of strings as one text."""
+"""Nested columns as plain ones: a column per field of a struct, a text per list of strings."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import final

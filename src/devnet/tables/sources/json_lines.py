@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line, read in blocks and typed by the first one."""
+"""JSON Lines: one object per line, read in blocks and typed by the first one."""
 
 import json
 import re
@@ -123,11 +123,11 @@ def _refuse_other_json(first: bytes, name: str) -> None:
     if start == b"[":
         what, program = "a single list", ".[]"
     elif start == b"{" and not _is_object(line) and b"\n" in first.strip():
-        what, program = "not one object a line", "."
+        what, program = "not one object per line", "."
     else:
         return
     raise TableError(
-        f"{name} is JSON, but {what}; write one object a line: "
+        f"{name} is JSON, but {what}; write one object per line: "
         f"jq -c '{program}' {quote(name)} > NEW.jsonl, or in pandas "
         f"read_json({name!r}).to_parquet('NEW.parquet')."
     )

@@ -1,4 +1,4 @@
-"""A table with labels that came beside it, as in scikit-learn's `fit(X, y)`."""
+"""A table with labels given separately, as in scikit-learn's `fit(X, y)`."""
 
 from collections.abc import Sequence
 from typing import final

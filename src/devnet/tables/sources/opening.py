@@ -23,7 +23,7 @@ from devnet.tables.sources.memory import file_source, memory_source
 from devnet.tables.sources.parquet import ParquetSource
 from devnet.tables.sources.source import BATCH_ROWS, Source, reading
 from devnet.tables.sources.svmlight import SvmlightSource
-from devnet.tables.sources.unread import refuse_unread
+from devnet.tables.sources.unsupported import refuse_unsupported
 from devnet.tables.table_error import TableError
 
 __all__ = ["BATCH_ROWS", "Source", "open_table"]
@@ -169,7 +169,7 @@ def _open_file(path: Path, name: str, typing: CsvTyping) -> Source:
     suffix = _suffix(path)
     if magic.startswith(PARQUET_MAGIC) or suffix in PARQUET_SUFFIXES:
         return ParquetSource(path, name)
-    refuse_unread(suffix, magic, path, name)
+    refuse_unsupported(suffix, magic, path, name)
     if magic.startswith((FILE_MAGIC, STREAM_MAGIC)) or suffix in ARROW_SUFFIXES:
         return ArrowSource(path, name)
     if suffix in JSON_SUFFIXES:

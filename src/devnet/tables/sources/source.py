@@ -33,7 +33,7 @@ class Source(ABC):
     paths : tuple of Path
         The files that it is read from; none for a table in memory.
     decimal_comma : bool or None
-        Whether a text file has decimal commas; None if it is not known.
+        Whether a text file has decimal commas; None if that is not known.
     is_once : bool
         Whether rows can be read only once.
     """

@@ -1,4 +1,4 @@
-"""Formats that we know but do not read, and what to do with each."""
+"""Formats that are recognised but not supported, and how to convert each."""
 
 from pathlib import Path
 from shlex import quote
@@ -8,7 +8,7 @@ from devnet.tables.table_error import TableError
 _PANDAS = "write it as Parquet with pandas: pandas.{reader}({name!r}).to_parquet('NEW.parquet')"
 _SQLITE = "write a query as CSV: sqlite3 -header -csv {quoted} 'SELECT * FROM TABLE' > NEW.csv"
 _FEATHER_1 = ("Feather of version 1", "write it again with pyarrow or pandas")
-_UNREAD = {  # suffix -> what it is, and what to do
+_UNSUPPORTED = {  # suffix -> what it is, and what to do
     ".xls": ("an Excel workbook of the old format", "save it as .xlsx or CSV"),
     ".xlsb": ("a binary Excel workbook", "save it as .xlsx or CSV"),
     ".ods": ("an OpenDocument sheet", "save it as .xlsx or CSV"),
@@ -52,9 +52,9 @@ _UNREAD = {  # suffix -> what it is, and what to do
 }
 
 
-def refuse_unread(suffix: str, magic: bytes, path: Path, name: str) -> None:
-    """Refuse a file of a format that is not read, by its suffix or first bytes."""
-    found = _FEATHER_1 if magic.startswith(b"FEA1") else _UNREAD.get(suffix)
+def refuse_unsupported(suffix: str, magic: bytes, path: Path, name: str) -> None:
+    """Refuse a file of an unsupported format, by its suffix or first bytes."""
+    found = _FEATHER_1 if magic.startswith(b"FEA1") else _UNSUPPORTED.get(suffix)
     if found is not None:
         what, advice = found
         todo = advice.format(name=name, quoted=quote(str(path)))

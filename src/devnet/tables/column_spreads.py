@@ -1,4 +1,4 @@
-"""What a model keeps of each column's values: how anomalies and other rows are spread over them."""
+"""The spreads that a model keeps: how anomalies and other rows are spread over columns' values."""
 
 from typing import Any
 

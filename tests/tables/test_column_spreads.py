@@ -137,6 +137,7 @@ def test_spreads_are_kept_in_the_file_and_checked(model, table, tmp_path):
         {"points": [60.0, 36.0]},
         {"names": ["a"]},
         {"anomalies": [-1, 2]},
+        {"of": "\ud800"},
     ):
         edited = {**header["table"]["spreads"]["term"], **change}
         table_header = {**header["table"], "spreads": {"term": edited}}
