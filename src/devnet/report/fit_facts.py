@@ -95,7 +95,7 @@ def _summary(facts: dict[str, Any]) -> list[tuple[str, str]]:
             ("hidden anomalies", f"{share_text(share['low'])} to {share_text(share['high'])}")
         )
     elif HIDDEN in facts["withheld"]:
-        lines.append(("hidden anomalies", "cannot be told"))
+        lines.append(("hidden anomalies", "cannot be estimated"))
     lines.append(("a typical row scores", score_text(facts["typical_row_score"])))
     return lines
 
@@ -104,5 +104,5 @@ def _withheld(facts: dict[str, Any]) -> list[str]:
     """Why the page does not say what it otherwise would."""
     why = facts["withheld"].get(HIDDEN)
     return (
-        [f"how many anomalies hide among the unlabelled rows cannot be told: {why}."] if why else []
+        [f"how many anomalies hide among the unlabelled rows cannot be estimated: {why}."] if why else []
     )

@@ -28,7 +28,7 @@ def expectations(model: TableModel) -> Expectations:
     n_labelled = model.n_labelled_
     withheld = {name: _why(name, n_labelled) for name, one in found.items() if _is_wide(one)}
     if HIDDEN in withheld and QUALITY in found:
-        withheld[QUALITY] = "it depends on the share of hidden anomalies, which cannot be told"
+        withheld[QUALITY] = "it depends on the share of hidden anomalies, which cannot be estimated"
     known = {name: None if name in withheld else value for name, value in found.items()}
     return Expectations(known, withheld)
 
