@@ -47,7 +47,8 @@ def test_a_hidden_share_of_15_to_73_percent_is_said_nowhere(table, tmp_path, mon
     quality = {"auc_pr": 0.6, "low": 0.5, "high": 0.7}
     terminal, both, page = surfaces(table, tmp_path, monkeypatch, WIDE, quality)
     assert (
-        "Hidden cannot be estimated: labelled anomalies and other rows score too much alike" in terminal
+        "Hidden cannot be estimated: labelled anomalies and other rows score too much alike"
+        in terminal
     )
     assert "Expect cannot be estimated: it depends on the share of hidden anomalies" in terminal
     for facts in both:
@@ -87,4 +88,6 @@ def test_with_one_label_nothing_is_expected_of_it(tmp_path):
     csv.write_csv(pa.table(columns | {"bad": [1] + [None] * 299}), tmp_path / "t.csv")
     words = ["fit", tmp_path / "t.csv", "--label", "bad", "-o", tmp_path / "m"]
     done = CliRunner().invoke(main, [*map(str, words)])
-    assert "Hidden         cannot be estimated: it takes at least 5 labelled anomalies" in done.stdout
+    assert (
+        "Hidden         cannot be estimated: it takes at least 5 labelled anomalies" in done.stdout
+    )

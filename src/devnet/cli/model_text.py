@@ -45,7 +45,8 @@ def model_text(facts: dict[str, Any]) -> str:
             )
         )
     lines += [
-        _line(WITHHELD[name], f"cannot be estimated: {why}") for name, why in facts["withheld"].items()
+        _line(WITHHELD[name], f"cannot be estimated: {why}")
+        for name, why in facts["withheld"].items()
     ]
     lines.append(_line("Alerts", _alerts(facts)))
     return "\n".join(lines)

@@ -104,5 +104,7 @@ def _withheld(facts: dict[str, Any]) -> list[str]:
     """Why the page does not say what it otherwise would."""
     why = facts["withheld"].get(HIDDEN)
     return (
-        [f"how many anomalies hide among the unlabelled rows cannot be estimated: {why}."] if why else []
+        [f"how many anomalies hide among the unlabelled rows cannot be estimated: {why}."]
+        if why
+        else []
     )
