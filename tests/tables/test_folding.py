@@ -1,6 +1,8 @@
 """Alerts that are nearly the same row are shown as one, and none is lost."""
 
 import json
+import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -183,3 +185,19 @@ def test_sparse_rows_fold_as_dense_ones_do(model, table):
     matrix = encoder.encode_checked(rows)[950:1050]
     scores = np.sort(np.random.default_rng(0).random(100))[::-1]
     assert fold(encoder, sp.csr_array(matrix), scores) == fold(encoder, matrix, scores)
+
+
+def test_folding_alerts_with_free_text_does_not_touch_its_millions_of_columns():
+    wide = 1 << 22
+    blocks = [*(slice(i, i + 1) for i in range(5)), slice(5, 5 + wide), slice(5 + wide, 6 + wide)]
+    encoder = SimpleNamespace(blocks=lambda: blocks)
+    values = sp.csr_array(np.random.default_rng(0).random((60, 5)))
+    texts = sp.csr_array((np.ones(60), np.arange(60) % 30 * 9999, np.arange(61)), (60, wide))
+    matrix = sp.hstack([values, texts, sp.csr_array((60, 1))], format="csr")
+    twice = sp.vstack([matrix, matrix[:10]], format="csr")
+    tracemalloc.start()
+    groups = fold(encoder, twice, np.full(70, 3.0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert groups == [[i, 60 + i] if i < 10 else [i] for i in range(60)]
+    assert peak < 1e6

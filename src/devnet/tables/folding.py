@@ -24,6 +24,8 @@ def fold(encoder: TableEncoder, matrix: Any, scores: np.ndarray) -> list[list[in
     """
     groups: list[list[int]] = []
     starts = np.array([block.start for block in encoder.blocks()])
+    if sp.issparse(matrix):
+        matrix, starts = _used_columns(matrix, starts)
     is_small = len(starts) < FEW_COLUMNS
     most = 0 if is_small else max(1, len(starts) // DIFFERENT)
     tolerance = EQUAL if is_small else SAME
@@ -52,6 +54,14 @@ def _differences(
     distance, size, own = (_by_column(abs(part), starts) for part in (there - here, there, here))
     count: np.ndarray = (distance > tolerance * np.maximum(size, own)).sum(axis=1)
     return count
+
+
+def _used_columns(matrix: sp.csr_array, starts: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
+    """Without the millions of columns of n-grams that none of the rows has."""
+    used, index = np.unique(matrix.indices, return_inverse=True)
+    shape = (matrix.shape[0], max(1, len(used)))
+    narrow = sp.csr_array((matrix.data, index, matrix.indptr), shape=shape)
+    return narrow, np.searchsorted(used, starts)
 
 
 def _by_column(matrix: Any, starts: np.ndarray) -> np.ndarray:
