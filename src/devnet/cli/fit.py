@@ -56,9 +56,9 @@ def fit(
 ) -> None:
     """Learn from TABLE, in which a few anomalies are labelled.
 
-    TABLE is a CSV, Parquet, Arrow or svmlight file, a folder of Parquet files, or a quoted glob.
-    Rows with a missing label, or with the other of two labels, are unlabelled; they need not be
-    normal. Dates, categories and missing values need no preparation.
+    TABLE is a CSV, Parquet, Arrow, JSON Lines, Excel or svmlight file, a folder of Parquet files,
+    or a quoted glob. Rows with a missing label, or with the other of two labels, are unlabelled;
+    they need not be normal. Dates, categories and missing values need no preparation.
 
     \b
     devnet fit payments.parquet --label fraud --output fraud.devnet
