@@ -78,6 +78,12 @@ def test_anomalies_of_one_day_cannot_be_learned_from_the_past():
         splits_of(make_rows(0, time=time, time_column="day"))
 
 
+def test_few_entities_that_are_in_every_window_are_the_reason_given_not_the_time():
+    rows = make_rows(0, n_units=4, time=np.arange(300.0), time_column="day", group_column="zip")
+    with pytest.raises(TableError, match="with each 'zip' on one side.* Compare without group"):
+        splits_of(rows)
+
+
 def test_one_customer_with_all_the_anomalies_is_refused():
     rows = make_rows(0, group_column="customer")
     unit = np.where(rows.is_labelled, 0, rows.unit + 1)

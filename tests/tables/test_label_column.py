@@ -100,3 +100,9 @@ def test_the_value_of_anomalies_is_found(counts, n_missing, anomaly, expected):
 def test_bad_labels_get_a_sentence(counts, n_missing, anomaly, sentence):
     with pytest.raises(TableError, match=sentence):
         find_anomaly_value("state", counts, n_missing, anomaly)
+
+
+def test_zero_as_the_only_label_is_refused_with_the_way_to_say_that_it_marks_anomalies():
+    with pytest.raises(TableError, match="'0' or missing.* If it is, say so with anomaly='0';"):
+        find_anomaly_value("state", {"0": 10}, 90, None)
+    find_anomaly_value("state", {"0": 10}, 90, "0")

@@ -89,18 +89,30 @@ def _windows(rows: RowsToSplit, time: np.ndarray, most: int) -> list[Split]:
     splits = [_window(rows.unit, time, *ends_of) for ends_of in zip(starts, ends, strict=True)]
     splits = [split for split in splits if _has_both_kinds(split, rows.is_labelled)]
     if len(splits) < 2:
-        grouped = f" and keeping each {cut(rows.group_column)!r} on one side" * bool(
-            rows.group_column
-        )
-        raise TableError(
-            f"the labelled anomalies of {rows.table} lie too close together in time, by its column "
-            f"{rows.time_column!r}: learning from the past{grouped} takes two labelled anomalies "
-            "and two unlabelled rows before, and one of each in, at least two later windows. "
-            "Give rows of a longer time, or compare without ",
+        raise _too_close(rows)
+    return splits
+
+
+def _too_close(rows: Rows) -> TableError:
+    needed = "two labelled anomalies and two unlabelled rows before, and one of each in, at least "
+    if rows.group_column:
+        return TableError(
+            f"rows of {rows.table} cannot be split by its column {rows.time_column!r} with each "
+            f"{cut(rows.group_column)!r} on one side: learning from the past takes {needed}two "
+            "later windows, and few rows before a window are of others than those in it. Compare "
+            "without ",
+            Setting("group"),
+            ", or without ",
             Setting("time"),
             ".",
         )
-    return splits
+    return TableError(
+        f"the labelled anomalies of {rows.table} lie too close together in time, by its column "
+        f"{rows.time_column!r}: learning from the past takes {needed}two later windows. Give rows "
+        "of a longer time, or compare without ",
+        Setting("time"),
+        ".",
+    )
 
 
 def _window(unit: np.ndarray, time: np.ndarray, start: float, end: float) -> Split:

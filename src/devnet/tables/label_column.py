@@ -180,7 +180,17 @@ def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int
         return values[-1] if _are_numbers(values) else _rarest(values, counts)
     (value,) = values
     is_zero = value == "no" or _number(value) == 0
-    if is_zero or not n_missing:
+    if is_zero and n_missing:
+        raise TableError(
+            f"every label in {label!r} is {value!r} or missing, and {value!r} does not read like "
+            "the label of anomalies. If it is, say so with ",
+            Setting("anomaly", value),
+            "; otherwise put 1 into the rows that are known anomalies, or name another column "
+            "with ",
+            Setting("label"),
+            ".",
+        )
+    if not n_missing:
         raise TableError(
             f"every label in {label!r} is {value!r}: no labelled anomaly next to other rows. Put 1 "
             "into the rows that are known anomalies, or name another column with ",
