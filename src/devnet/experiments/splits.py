@@ -93,7 +93,7 @@ def _windows(rows: RowsToSplit, time: np.ndarray, most: int) -> list[Split]:
     return splits
 
 
-def _too_close(rows: Rows) -> TableError:
+def _too_close(rows: RowsToSplit) -> TableError:
     needed = "two labelled anomalies and two unlabelled rows before, and one of each in, at least "
     if rows.group_column:
         return TableError(
