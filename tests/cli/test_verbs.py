@@ -374,7 +374,13 @@ def test_scoring_can_be_killed_and_given_again(folder, tmp_path, how):
     output = tmp_path / "scored.parquet"
     words = ["score", folder / "m.devnet", tmp_path / "many.parquet", "-o", output]
     command = [sys.executable, "-m", "devnet.cli", *map(str, words)]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    running = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A shell that runs the tests in the background has its children ignore SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while running.poll() is None and not list(tmp_path.glob(".scored.parquet.*")):
         time.sleep(0.01)
     running.send_signal(getattr(signal, how))

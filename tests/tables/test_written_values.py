@@ -105,12 +105,9 @@ def test_a_model_of_plain_values_takes_formatted_ones_and_says_so(form, tmp_path
 
 
 def test_alerts_of_formatted_values_by_a_model_of_plain_ones_are_those_of_plain_ones():
-    clock = pd.to_datetime(RANDOM.integers(0, 86_400, N), unit="s")
-    plain = PLAIN.assign(at=clock.time)
-    written = WRITTEN.assign(at=clock.strftime("%I:%M:%S %p"))
-    found = TableModel("PU trees", random_state=0).fit(plain, "fraud")
+    found = TableModel("PU trees", random_state=0).fit(PLAIN, "fraud")
     alerts, expected = (
-        find_alerts(found, one, policy=Budget(3), known=True).shown for one in (written, plain)
+        find_alerts(found, one, policy=Budget(3), known=True).shown for one in (WRITTEN, PLAIN)
     )
     assert [one.reasons for one in alerts] == [one.reasons for one in expected]
 
