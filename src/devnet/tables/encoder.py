@@ -21,8 +21,8 @@ from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
 from devnet.tables.columns.spread import Place
-from devnet.tables.own_scores import scored_before
 from devnet.tables.readings.table_reader import TableReader, Tally
+from devnet.tables.score_columns import scored_before
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 from devnet.tables.table_matrix import fill_dense, is_smaller_sparse, to_sparse
