@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from devnet.tables import Explanation, Reason
 
 LEAST_SHOWN = 0.05  # smaller contributions are summed up
-TYPICAL = "a typical row"
 SHORT = ("row", "id", "score", "p_value")  # what JSON says about an alert folded into another
 N_LIKE = 5  # rows like an alert that are named
 HIGH = 0.1  # largest p-value of a row that is compared with anomalies
@@ -42,14 +41,16 @@ def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) ->
     devnet explain fraud.devnet payments.parquet --row 3 --row 8 --json
     """
     from devnet.tables.opened_table import OpenedTable
+    from devnet.tables.typical_row import typical_text
 
-    opened = OpenedTable(open_model(model), table)
+    fitted = open_model(model)
+    opened, typical = OpenedTable(fitted, table), typical_text(fitted.encoder_)
     explained = opened.explain(rows)
     if wants_json:
         echo_json([explanation_json(one) for one in explained])
         return
     echo_notes(opened.notes)
-    click.echo("\n\n".join(map(explanation_text, explained)))
+    click.echo("\n\n".join(explanation_text(one, typical) for one in explained))
 
 
 def explanation_json(one: "Explanation") -> dict[str, object]:
@@ -88,16 +89,16 @@ def like_text(rows: list[int]) -> str:
     return f"and {len(rows):,} like it ({'row' if len(rows) == 1 else 'rows'} {named})"
 
 
-def explanation_text(one: "Explanation") -> str:
-    """What each column adds to a row's score, as a sum."""
+def explanation_text(one: "Explanation", typical: str = "a typical row") -> str:
+    """What each column adds to the score of a typical row, as a sum."""
     name = f"Row {one.row}" if one.id == f"row {one.row}" else f"Row {one.row}, {one.id}"
     shown = {name: part for name, part in one.contributions.items() if abs(part) >= LEAST_SHOWN}
     rest = sum(one.contributions.values()) - sum(shown.values())
-    width = max([len(TYPICAL), *map(len, shown)])
+    width = max([len(typical), *map(len, shown)])
     lines = [
         f"{name}: score {one.score:.2f}, p-value {p_value_text(one.p_value)}",
         f"  {share_text(one.p_value)} of the unlabelled rows score as high",
-        f"  {TYPICAL:<{width}}  {one.baseline_score:>7.2f}",
+        f"  {typical:<{width}}  {one.baseline_score:>7.2f}",
         *(f"  {column:<{width}}  {part:>+7.2f}" for column, part in shown.items()),
         f"  {'all others':<{width}}  {rest:>+7.2f}",
         f"  {'score':<{width}}  {one.score:>7.2f}",

@@ -62,6 +62,15 @@ def score_text(score: float) -> str:
     return f"{score:.2f}" if 0.1 <= abs(score) < 1000 else if_known(score)
 
 
+def scores_text(row: str, score: str = "") -> str:
+    """That a row scores something.
+
+    >>> scores_text("a typical row"), scores_text("a typical row, without text", "1.20")
+    ('a typical row scores', 'a typical row, without text, scores 1.20')
+    """
+    return f"{row}{',' if ',' in row else ''} scores {score}".rstrip()
+
+
 def p_value_text(p_value: float) -> str:
     """A p-value with two significant digits and no exponent.
 

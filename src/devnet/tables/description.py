@@ -13,6 +13,7 @@ from devnet.tables.column_check import some
 from devnet.tables.expectations import HIDDEN, expectations
 from devnet.tables.opened_table import alert_threshold
 from devnet.tables.table_model import TableModel
+from devnet.tables.typical_row import typical_text
 
 ALONE = 0.7  # share of one column in the scores of labelled anomalies that is suspicious
 FEW = 10  # labelled anomalies below which ranking and reasons are uncertain
@@ -44,6 +45,7 @@ def describe_model(model: TableModel) -> dict[str, Any]:
         "threshold": fixed_threshold(model),
         "calibration_rows": len(model.calibration_.unlabelled),
         "smallest_p_value": float(model.calibration_.ranks().p_value_of_rank[-1]),
+        "typical_row": typical_text(model.encoder_),
         "typical_row_score": model.explainer_.typical_score,
         **known,
         "withheld": withheld,
