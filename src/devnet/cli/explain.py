@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from devnet.cli.table_options import as_json, echo_json, echo_notes, open_model
-from devnet.core.wording import p_value_text, share_text
+from devnet.core.wording import count_text, p_value_text, share_text, some_names
 
 if TYPE_CHECKING:
     from devnet.tables import Explanation, Reason
@@ -75,18 +75,19 @@ def alert_text(rank: int, one: "Explanation") -> str:
     if one.nearest:
         lines.append(f"      most like the labelled anomaly {one.nearest}")
     if one.like_it:
-        lines.append(f"      {like_text([other.row for other in one.like_it])}")
+        in_order = sorted(one.like_it, key=lambda other: other.row)
+        lines.append(f"      {like_text([other.id for other in in_order])}")
     return "\n".join(lines)
 
 
-def like_text(rows: list[int]) -> str:
-    """How many alerts are like one, and where they are.
+def like_text(names: list[str]) -> str:
+    """How many alerts are nearly the same row as one, and which.
 
-    >>> like_text([7, 9]), like_text([4])
-    ('and 2 like it (rows 7, 9)', 'and 1 like it (row 4)')
+    >>> like_text(["P07", "P09"]), like_text(["row 4"])
+    ('2 more alerts are nearly the same: P07, P09', '1 more alert is nearly the same: row 4')
     """
-    named = ", ".join(map(str, rows[:N_LIKE])) + (", ..." if len(rows) > N_LIKE else "")
-    return f"and {len(rows):,} like it ({'row' if len(rows) == 1 else 'rows'} {named})"
+    number = count_text(len(names), "more alert is", "more alerts are")
+    return f"{number} nearly the same: {some_names(names, N_LIKE)}"
 
 
 def explanation_text(one: "Explanation", typical: str = "a typical row") -> str:

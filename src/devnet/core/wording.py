@@ -188,6 +188,17 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+def some_names(names: Sequence[str], most: int) -> str:
+    """Names, or the first of them and how many others there are.
+
+    >>> some_names(["a", "b"], 2), some_names(["a", "b", "c", "d"], 2)
+    ('a, b', 'a, b and 2 others')
+    """
+    n_others = len(names) - most
+    rest = f" and {count_text(n_others, 'other', 'others')}" if n_others > 0 else ""
+    return ", ".join(names[:most]) + rest
+
+
 def shown(name: str) -> str:
     """A column's name in a sentence; quoted where it would not be recognised as a name."""
     return cut(name) if name.strip() == name != "" and name.isprintable() else repr(cut(name))

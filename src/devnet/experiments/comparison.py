@@ -346,7 +346,7 @@ def _refuse_too_few(training: TrainingRows, table: str, *, by_time: bool) -> Non
 
 _WITHOUT = ("fit the recommended method without comparing it: ", Setting("method", RECOMMENDED))
 _IN_FOLDS = (f", two in each of {N_FOLDS} folds. Give more, or ", *_WITHOUT)
-_BY_TIME = {
+_BY_TIME: dict[str, tuple[str | Setting, ...]] = {
     "labelled anomalies": (
         ", four in the past to begin with, and two in each of two later windows. Give more, or "
         "compare without ",

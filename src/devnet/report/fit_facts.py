@@ -66,7 +66,7 @@ def fit_facts(
 
 
 def _alert(one: Explanation) -> Alert:
-    like_it = [other.id for other in one.like_it]
+    like_it = [other.id for other in sorted(one.like_it, key=lambda other: other.row)]
     facts = (one.id, one.score, one.p_value, one.reasons, one.nearest)
     return Alert(*facts, one.values, like_it)
 
