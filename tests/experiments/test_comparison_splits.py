@@ -158,6 +158,13 @@ def test_too_few_labels_for_a_past_and_a_future_are_refused():
         compared(table, LINE, time="day")
 
 
+def test_too_few_unlabelled_rows_with_time_are_not_told_of_folds():
+    table = {name: values[:60] for name, values in waves().items()}
+    table["fraud"] = [1 if i >= 5 else None for i in range(60)]
+    with pytest.raises(TableError, match=r"has 5 unlabelled rows .* takes at least 6\. Give more"):
+        compared(table, LINE, time="day", anomaly="1")
+
+
 def test_columns_that_rows_might_better_be_split_by_are_named():
     table = customers()
     table["customer_id"] = [int(one[1:]) * 7 for one in table.pop("customer")]

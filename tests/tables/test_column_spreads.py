@@ -94,23 +94,64 @@ def test_an_ordinary_amount_is_said_to_be_in_a_range_with_its_shares(model, tabl
 
 def test_a_high_amount_is_compared_with_all_that_are_as_high(model, table):
     amounts = np.asarray(table["amount"])
-    row = int(np.abs(amounts - np.quantile(amounts, 0.9)).argmin())
-    assert " is above typical " in phrase(model, table, row, "amount")
-    assert "(from " in phrase(model, table, row, "amount")
+    is_bad = np.array([label == 1 for label in table["bad"]])
+    told = []
+    for level in (0.8, 0.85, 0.9, 0.95):
+        row = int(np.abs(amounts - np.quantile(amounts, level)).argmin())
+        words = phrase(model, table, row, "amount")
+        assert " is above typical " in words
+        ends = np.asarray(model.explainer_.spreads["amount"].ends)
+        is_as_high = amounts >= ends[ends <= amounts[row]].max()
+        told.append("(from " in words)
+        assert told[-1] == (is_as_high[is_bad].mean() > is_as_high[~is_bad].mean())
+    assert any(told)
     highest = phrase(model, table, int(amounts.argmax()), "amount")
     assert "is far above typical" in highest
     assert "%" not in highest
 
 
 def test_missing_values_are_compared_too(model, table):
-    owner = table["owner"].index(None)
-    assert phrase(model, table, owner, "owner").startswith("owner is missing, as in ")
+    is_bad = [label == 1 for label in table["bad"]]
     income = table["income"].to_pylist().index(None)
+    shares = share([value is None for value in table["income"].to_pylist()], True, is_bad)
     words = phrase(model, table, income, "income")
-    assert words.startswith("income is missing, as in ")
-    assert words.endswith("% of other rows")
-    true = table["owner"].index(True)
-    assert phrase(model, table, true, "owner").startswith("owner is true, as in ")
+    assert words == f"income is missing{shares.clause('as in')}"
+    for value, word in ((True, "true"), (False, "false"), (None, "missing")):
+        shares = share(table["owner"], value, is_bad)
+        words = phrase(model, table, table["owner"].index(value), "owner")
+        assert words == f"owner is {word}{shares.clause('as in')}"
+
+
+def test_country_us_as_38_percent_of_anomalies_and_50_of_other_rows_is_no_evidence(model, table):
+    assert Shares(38, 50, 100, 100).clause("as") == ""
+    assert Shares(0, 5, 100, 1000).in_brackets("below 50,000") == ""
+    assert Shares(5, 50, 10, 100).clause("as") == ""  # as common
+    assert Shares(5, 8, 10, 100).clause("as") == ", as 50% of anomalies and 8% of other rows"
+    assert phrase(model, table, list(table["job"]).index("clerk"), "job") == "job 'clerk'"
+    assert phrase(model, table, list(table["term"]).index(36), "term") == "term 36"
+    row = table["bad"].index(None)
+    assert " on " in phrase(model, table, row, "time")
+    assert "%" not in phrase(model, table, row, "time")
+
+
+def test_what_adds_less_than_2_percent_of_the_rise_is_no_reason(model, table):
+    explainer = model.explainer_
+    rows = pa.table(table).slice(0, 1)
+    matrix = model.encoder_.encode_checked(rows.select(model.encoder_.read_columns()))
+    raw = {name: rows[name][0] for name in model.encoder_.read_columns()}
+
+    def named(parts):
+        return [reason.column for reason in explainer._reasons(raw, parts, matrix, None)]
+
+    assert named({"term": 0.2, "job": 0.15, "amount": 0.013, "income": 0.01}) == [
+        "term",
+        "job",
+        "amount",
+    ]
+    others = dict.fromkeys(["income", "owner", "time"], 0.2)
+    assert named({"term": 0.25, "job": 0.24, "amount": 0.016, **others}) == ["term", "job"]
+    assert named({"term": 0.01, **{f"entry {i}": 0.009 for i in range(200)}}) == ["term"]
+    assert named({"term": 0.0}) == []
 
 
 def test_a_time_at_night_is_compared_by_its_hour(model, table):

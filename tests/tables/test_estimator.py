@@ -158,6 +158,8 @@ def test_a_fitted_model_survives_joblib(X, y, tmp_path):
 def test_score_with_labels_says_to_name_a_scorer(frame, X, y):
     with pytest.raises(TypeError, match="scores of rows .* scoring='average_precision'"):
         TableModel(**FAST).fit(X, y).score(X, y)
+    with pytest.warns(UserWarning, match="takes no labels. To measure quality, name a scorer"):
+        assert np.isnan(cross_val_score(TableModel(**FAST), X, y, cv=2)).all()
 
 
 def test_swapped_arguments_get_a_sentence(frame, X, y, tmp_path):
@@ -182,6 +184,8 @@ def test_labels_that_do_not_fit_get_a_sentence(frame, X, y, tmp_path):
             TableModel(**FAST).fit(tmp_path / "t.csv", [*y, 0][:n_labels])
     with pytest.raises(TableError, match=r"a column 'fraud', .* fit\(table, 'fraud'\)"):
         TableModel(**FAST).fit(frame, frame["fraud"])
+    with pytest.raises(TableError, match=r"no labels are given.* fit\(table, 'fraud'\)"):
+        TableModel().fit(X)
     with pytest.raises(TableError, match="y is None"):
         TableModel(**FAST).fit(X, None)
     with pytest.raises(TableError, match="y mixes values of several kinds"):

@@ -62,6 +62,38 @@ def test_a_hidden_share_of_15_to_73_percent_is_said_nowhere(table, tmp_path, mon
         assert "0.60 (0.50" not in text
 
 
+def test_a_share_of_21_percent_that_may_be_10_to_51_is_not_shown_where_it_is_4_5(
+    table, tmp_path, monkeypatch
+):
+    quality = {"auc_pr": 0.6, "low": 0.5, "high": 0.7}
+    share = {"value": 0.21, "low": 0.103, "high": 0.506}
+    terminal, both, page = surfaces(table, tmp_path, monkeypatch, share, quality)
+    for text in (terminal, page):
+        assert "cannot be estimated" in text
+        assert "21" not in text.partition("Hidden")[2].partition("Alerts")[0]
+        assert "10% to 51%" not in text
+    assert [facts["hidden_anomaly_share"] for facts in both] == [None, None]
+
+
+def test_a_cost_that_rests_on_a_share_which_cannot_be_estimated_says_so(
+    table, tmp_path, monkeypatch
+):
+    quality = {"auc_pr": 0.6, "low": 0.5, "high": 0.7}
+    surfaces(table, tmp_path, monkeypatch, WIDE, quality)
+    model = str(tmp_path / "m")
+    done = CliRunner().invoke(main, ["policy", model, "--cost", "500", "5", "--json"])
+    (note,) = json.loads(done.stdout)["notes"]
+    assert note.startswith("the expected cost takes ")
+    assert "cannot be estimated: labelled anomalies and other rows score too much alike" in note
+    alerts = ["alerts", model, str(table)]
+    assert "the expected cost takes" in CliRunner().invoke(main, alerts).stderr
+    other = CliRunner().invoke(main, [*alerts, "--budget", "5"])
+    assert "the expected cost takes" not in other.stderr
+    found = {"hidden_anomaly_share": NARROW, "expected_quality": quality}
+    monkeypatch.setattr(DeviationEnsemble, "expectations", lambda self: found)
+    assert "the expected cost takes" not in CliRunner().invoke(main, alerts).stderr
+
+
 def test_what_is_known_is_said_everywhere(table, tmp_path, monkeypatch):
     quality = {"auc_pr": 0.6, "low": 0.5, "high": 0.7}
     terminal, both, page = surfaces(table, tmp_path, monkeypatch, NARROW, quality)

@@ -91,7 +91,10 @@ def test_thirteen_payments_of_a_robot_are_one_alert_and_twelve_like_it(model, ta
 
 def test_what_is_like_an_alert_is_said_in_terminal_and_json(alerts):
     shown = alerts()
-    assert "and 12 like it (rows 10" in shown
+    assert "12 more alerts are nearly the same: 00100" in shown  # in the order of their rows
+    named = shown.partition("nearly the same: ")[2].partition(" and 7 others\n")[0].split(", ")
+    assert len(named) == 5
+    assert named == sorted(named)
     assert "more; show them" not in shown
     facts = json.loads(alerts("--json"))
     (robot,) = (one for one in facts["shown"] if one["like_it"])

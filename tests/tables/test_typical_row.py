@@ -2,11 +2,15 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+from click.testing import CliRunner
 from support.payment_tables import fitted
 
 import devnet
+from devnet.cli.main import main
+from devnet.report.fit_facts import fit_facts
 from devnet.tables import TableModel
 from devnet.tables.description import describe_model
 
@@ -72,6 +76,32 @@ def test_wide_vectors_start_from_the_empty_row(tmp_path):
     (tmp_path / "t.svm").write_text("\n".join(lines) + "\n")
     model = TableModel(random_state=0).fit(tmp_path / "t.svm", "label")
     assert not model.explainer_.baseline.any()
+
+
+def test_a_typical_row_of_a_table_with_free_text_is_said_to_have_none(tmp_path):
+    generator = np.random.default_rng(0)
+    words = ["invoice", "office", "lunch", "travel", "hotel", "train", "ticket", "desk", "coffee"]
+    text = [" ".join(generator.choice(words, 8)) for _ in range(600)]
+    table = {
+        "amount": generator.lognormal(3, 1, 600),
+        "description": [f"urgent voucher {one}" if i < 20 else one for i, one in enumerate(text)],
+        "fraud": [1 if i < 20 else None for i in range(600)],
+    }
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    small = {"n_networks": 2, "n_trees": 8}
+    model = TableModel(random_state=0, parameters=small).fit(table, "fraud")
+    model.save(tmp_path / "m")
+    score = model.explainer_.typical_score
+    facts = describe_model(model)
+    assert facts["typical_row"] == "a typical row, without text"
+    page = fit_facts(model, tmp_path / "t.parquet")
+    assert "a typical row, without text, scores" in dict(page.summary)
+    runner, paths = CliRunner(), [str(tmp_path / "m"), str(tmp_path / "t.parquet")]
+    done = runner.invoke(main, ["explain", *paths, "--row", "3"])
+    assert f"  a typical row, without text  {score:>7.2f}" in done.stdout
+    done = runner.invoke(main, ["inspect", paths[0]])
+    said = " ".join(done.stdout.split())
+    assert f"a typical row, without text, scores {score:.2f}" in said
 
 
 def test_the_typical_row_of_an_old_file_stays(tmp_path):

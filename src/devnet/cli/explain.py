@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 import click
 
 from devnet.cli.table_options import as_json, echo_json, echo_notes, open_model
-from devnet.core.wording import p_value_text, share_text
+from devnet.core.wording import count_text, p_value_text, share_text, some_names
 
 if TYPE_CHECKING:
     from devnet.tables import Explanation, Reason
 
 LEAST_SHOWN = 0.05  # smaller contributions are summed up
-TYPICAL = "a typical row"
 SHORT = ("row", "id", "score", "p_value")  # what JSON says about an alert folded into another
 N_LIKE = 5  # rows like an alert that are named
 HIGH = 0.1  # largest p-value of a row that is compared with anomalies
@@ -42,14 +41,16 @@ def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) ->
     devnet explain fraud.devnet payments.parquet --row 3 --row 8 --json
     """
     from devnet.tables.opened_table import OpenedTable
+    from devnet.tables.typical_row import typical_text
 
-    opened = OpenedTable(open_model(model), table)
+    fitted = open_model(model)
+    opened, typical = OpenedTable(fitted, table), typical_text(fitted.encoder_)
     explained = opened.explain(rows)
     if wants_json:
         echo_json([explanation_json(one) for one in explained])
         return
     echo_notes(opened.notes)
-    click.echo("\n\n".join(map(explanation_text, explained)))
+    click.echo("\n\n".join(explanation_text(one, typical) for one in explained))
 
 
 def explanation_json(one: "Explanation") -> dict[str, object]:
@@ -74,30 +75,31 @@ def alert_text(rank: int, one: "Explanation") -> str:
     if one.nearest:
         lines.append(f"      most like the labelled anomaly {one.nearest}")
     if one.like_it:
-        lines.append(f"      {like_text([other.row for other in one.like_it])}")
+        in_order = sorted(one.like_it, key=lambda other: other.row)
+        lines.append(f"      {like_text([other.id for other in in_order])}")
     return "\n".join(lines)
 
 
-def like_text(rows: list[int]) -> str:
-    """How many alerts are like one, and where they are.
+def like_text(names: list[str]) -> str:
+    """How many alerts are nearly the same row as one, and which.
 
-    >>> like_text([7, 9]), like_text([4])
-    ('and 2 like it (rows 7, 9)', 'and 1 like it (row 4)')
+    >>> like_text(["P07", "P09"]), like_text(["row 4"])
+    ('2 more alerts are nearly the same: P07, P09', '1 more alert is nearly the same: row 4')
     """
-    named = ", ".join(map(str, rows[:N_LIKE])) + (", ..." if len(rows) > N_LIKE else "")
-    return f"and {len(rows):,} like it ({'row' if len(rows) == 1 else 'rows'} {named})"
+    number = count_text(len(names), "more alert is", "more alerts are")
+    return f"{number} nearly the same: {some_names(names, N_LIKE)}"
 
 
-def explanation_text(one: "Explanation") -> str:
-    """What each column adds to a row's score, as a sum."""
+def explanation_text(one: "Explanation", typical: str = "a typical row") -> str:
+    """What each column adds to the score of a typical row, as a sum."""
     name = f"Row {one.row}" if one.id == f"row {one.row}" else f"Row {one.row}, {one.id}"
     shown = {name: part for name, part in one.contributions.items() if abs(part) >= LEAST_SHOWN}
     rest = sum(one.contributions.values()) - sum(shown.values())
-    width = max([len(TYPICAL), *map(len, shown)])
+    width = max([len(typical), *map(len, shown)])
     lines = [
         f"{name}: score {one.score:.2f}, p-value {p_value_text(one.p_value)}",
         f"  {share_text(one.p_value)} of the unlabelled rows score as high",
-        f"  {TYPICAL:<{width}}  {one.baseline_score:>7.2f}",
+        f"  {typical:<{width}}  {one.baseline_score:>7.2f}",
         *(f"  {column:<{width}}  {part:>+7.2f}" for column, part in shown.items()),
         f"  {'all others':<{width}}  {rest:>+7.2f}",
         f"  {'score':<{width}}  {one.score:>7.2f}",

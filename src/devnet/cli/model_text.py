@@ -4,7 +4,7 @@ import textwrap
 from typing import Any
 
 from devnet.cli.spelling import worded
-from devnet.core.wording import interval_text, range_text
+from devnet.core.wording import interval_text, range_text, scores_text
 
 WIDTH = 88
 INDENT = 15  # column where facts begin
@@ -79,7 +79,7 @@ def _important(columns: list[dict[str, Any]]) -> str:
 
 def _alerts(facts: dict[str, Any]) -> str:
     words: str = facts["policy"]["in_words"]
-    typical = f"a typical row scores {facts['typical_row_score']:.2f}"
+    typical = scores_text(facts["typical_row"], f"{facts['typical_row_score']:.2f}")
     if facts["threshold"] is None:
         return f"{words}; {typical}"
     return f"{words}: scores above {facts['threshold']:.2f}; {typical}"

@@ -39,9 +39,11 @@ def policy(model: Path, wants_json: bool, **options: Any) -> None:
     opened.policy = chosen
     threshold = fixed_threshold(opened)
     opened.save(model)
+    notes = policy_notes(opened)
     if wants_json:
-        echo_json({"model": str(model), "policy": chosen.in_words(), "threshold": threshold})
+        said = {"policy": chosen.in_words(), "threshold": threshold, "notes": notes}
+        echo_json({"model": str(model), **said})
         return
-    echo_notes(policy_notes(opened))
+    echo_notes(notes)
     above = "" if threshold is None else f": scores above {threshold:.2f}"
     click.echo(f"{model} now alerts on {chosen.in_words()}{above}.")

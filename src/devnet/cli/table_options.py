@@ -220,10 +220,10 @@ def open_model(path: Path) -> "TableModel":
 
     try:
         model = load(path)
-    except ModelFileError as error:
+    except ModelFileError:
         if path.is_file() and path.suffix.lower() in TABLE_SUFFIXES:
             raise click.UsageError(
-                f"{path} is not a model ({error}); the model comes first, then the table."
+                f"{path} is not a model; the model comes first, then the table."
             ) from None
         raise
     if not isinstance(model, TableModel):

@@ -62,6 +62,15 @@ def score_text(score: float) -> str:
     return f"{score:.2f}" if 0.1 <= abs(score) < 1000 else if_known(score)
 
 
+def scores_text(row: str, score: str = "") -> str:
+    """That a row scores something.
+
+    >>> scores_text("a typical row"), scores_text("a typical row, without text", "1.20")
+    ('a typical row scores', 'a typical row, without text, scores 1.20')
+    """
+    return f"{row}{',' if ',' in row else ''} scores {score}".rstrip()
+
+
 def p_value_text(p_value: float) -> str:
     """A p-value with two significant digits and no exponent.
 
@@ -177,6 +186,17 @@ def join_words(words: Sequence[str]) -> str:
     ('one', 'one, two and three')
     """
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def some_names(names: Sequence[str], most: int) -> str:
+    """Names, or the first of them and how many others there are.
+
+    >>> some_names(["a", "b"], 2), some_names(["a", "b", "c", "d"], 2)
+    ('a, b', 'a, b and 2 others')
+    """
+    n_others = len(names) - most
+    rest = f" and {count_text(n_others, 'other', 'others')}" if n_others > 0 else ""
+    return ", ".join(names[:most]) + rest
 
 
 def shown(name: str) -> str:

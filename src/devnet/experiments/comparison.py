@@ -155,7 +155,7 @@ def compare_methods(
         generator=generator,
         on_rows=on_rows,
     )
-    _refuse_too_few(training, source.name, FEWEST if time is None else FEWEST_BY_TIME)
+    _refuse_too_few(training, source.name, by_time=time is not None)
     rows = choose_rows(
         training,
         source.name,
@@ -329,29 +329,29 @@ def _reason(error: Exception) -> str:
     return cut(text, LONGEST_REASON) or f"it raised {type(error).__name__}"
 
 
-def _refuse_too_few(training: TrainingRows, table: str, fewest_labelled: int) -> None:
+def _refuse_too_few(training: TrainingRows, table: str, *, by_time: bool) -> None:
     n_unlabelled = training.n_rows - training.n_labelled
     counts = {
-        "labelled anomalies": (training.n_labelled, fewest_labelled),
+        "labelled anomalies": (training.n_labelled, FEWEST_BY_TIME if by_time else FEWEST),
         "unlabelled rows": (n_unlabelled, FEWEST),
     }
     for what, (count, fewest) in counts.items():
         if count < fewest:
             raise TableError(
                 f"{table} has {count} {what} by its column {training.label!r}, but comparing "
-                f"methods takes at least {fewest}, ",
-                *(_FOLDS if fewest == FEWEST else _WINDOWS),
+                f"methods takes at least {fewest}",
+                *(_BY_TIME[what] if by_time else _IN_FOLDS),
             )
 
 
-_FOLDS = (
-    f"two in each of {N_FOLDS} folds. Give more, or fit the recommended method without comparing "
-    "it: ",
-    Setting("method", RECOMMENDED),
-)
-_WINDOWS = (
-    "four in the past to begin with, and two in each of two later windows. Give more, or compare "
-    "without ",
-    Setting("time"),
-    ".",
-)
+_WITHOUT = ("fit the recommended method without comparing it: ", Setting("method", RECOMMENDED))
+_IN_FOLDS = (f", two in each of {N_FOLDS} folds. Give more, or ", *_WITHOUT)
+_BY_TIME: dict[str, tuple[str | Setting, ...]] = {
+    "labelled anomalies": (
+        ", four in the past to begin with, and two in each of two later windows. Give more, or "
+        "compare without ",
+        Setting("time"),
+        ".",
+    ),
+    "unlabelled rows": (". Give more, or ", *_WITHOUT),
+}

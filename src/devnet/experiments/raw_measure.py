@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from devnet.datasets.raw_loading import LoadedTable, clean_matrix
-from devnet.detectors.own_estimator import OwnEstimator
 from devnet.experiments.outcome import Outcome, auc, fit_and_score
 from devnet.experiments.protocol import Task
-from devnet.experiments.raw_methods import CategoryBoosting, RawTableEnsemble
 
 TRAINING_SHARE = 0.6
 
@@ -59,13 +57,8 @@ def draw_rows(
 
 
 def _as_read_by(detector: Any, dataset: LoadedTable) -> Any:
-    match detector:
-        case OwnEstimator(estimator=RawTableEnsemble()):
-            return dataset.raw
-        case OwnEstimator(estimator=CategoryBoosting()):
-            return dataset.clean
-        case _:
-            return clean_matrix(dataset.clean)[0]
+    frame = getattr(getattr(detector, "estimator", None), "frame", None)
+    return clean_matrix(dataset.clean)[0] if frame is None else getattr(dataset, frame)
 
 
 def _take(rows: Any, chosen: np.ndarray) -> Any:

@@ -1,7 +1,7 @@
 """Estimators that learn from a data frame: our model of raw tables, and CatBoost."""
 
 import importlib
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,6 +11,8 @@ LABEL = "is a labelled anomaly"  # no table has such a column
 
 class RawTableEnsemble(BaseEstimator):
     """`TableModel` as it is used, on the table as people write it."""
+
+    frame: ClassVar[str] = "raw"  # of `LoadedTable`, to learn from instead of a matrix
 
     def __init__(self, random_state: Any = None) -> None:
         self.random_state = random_state
@@ -29,6 +31,8 @@ class RawTableEnsemble(BaseEstimator):
 
 class CategoryBoosting(BaseEstimator):
     """CatBoost with categories as they are, both kinds of rows of the same total weight."""
+
+    frame: ClassVar[str] = "clean"
 
     def __init__(
         self, n_trees: int = 300, *, learning_rate: float = 0.1, random_state: int | None = None

@@ -8,7 +8,7 @@ import numpy as np
 
 from devnet.core.model_file import package_versions
 from devnet.core.sentence import Sentence, Spell
-from devnet.core.wording import score_text, share_text
+from devnet.core.wording import score_text, scores_text, share_text
 from devnet.report.fit_page import Alert, FitFacts
 from devnet.significance.policies import FalseAlarmRate
 from devnet.tables.alerts import find_alerts
@@ -66,7 +66,7 @@ def fit_facts(
 
 
 def _alert(one: Explanation) -> Alert:
-    like_it = [other.id for other in one.like_it]
+    like_it = [other.id for other in sorted(one.like_it, key=lambda other: other.row)]
     facts = (one.id, one.score, one.p_value, one.reasons, one.nearest)
     return Alert(*facts, one.values, like_it)
 
@@ -96,7 +96,7 @@ def _summary(facts: dict[str, Any]) -> list[tuple[str, str]]:
         )
     elif HIDDEN in facts["withheld"]:
         lines.append(("hidden anomalies", "cannot be estimated"))
-    lines.append(("a typical row scores", score_text(facts["typical_row_score"])))
+    lines.append((scores_text(facts["typical_row"]), score_text(facts["typical_row_score"])))
     return lines
 
 

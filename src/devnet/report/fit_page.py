@@ -13,6 +13,7 @@ from devnet.core.wording import (
     parameter_text,
     score_text,
     share_text,
+    some_names,
 )
 from devnet.report.calibration_chart import LEAST_ROWS, calibration_chart, curve_to_draw
 from devnet.report.distribution_chart import score_chart
@@ -25,7 +26,7 @@ from devnet.tables.explainer import Reason
 
 N_OPEN_ALERTS, N_OPEN_COLUMNS = 10, 30  # the rest is folded
 MOST_ALERTS, MOST_COLUMNS = 50, 1000  # the rest is only counted
-N_LIKE = 5  # rows that are named as nearly the same
+N_LIKE = 200  # rows that are named as nearly the same
 
 
 class Alert(NamedTuple):
@@ -84,7 +85,8 @@ class AlertCard(NamedTuple):
     reasons: list[ReasonLine]
     nearest: str | None
     values: list[tuple[str, str]]
-    like_it: str  # in words; may be empty
+    n_like_it: int
+    like_it: str  # their names
 
 
 class ColumnRow(NamedTuple):
@@ -194,7 +196,8 @@ def _card_maker(facts: FitFacts) -> Callable[[Alert], AlertCard]:
             reasons=[*map(line, alert.reasons)],
             nearest=None if alert.nearest is None else short(alert.nearest),
             values=_values(alert.values or {}),
-            like_it=_like_it(alert.like_it),
+            n_like_it=len(alert.like_it),
+            like_it=some_names([*map(short, alert.like_it)], N_LIKE),
         )
 
     return make
@@ -204,11 +207,6 @@ def _values(values: dict[str, Any]) -> list[tuple[str, str]]:
     """A row's values as shown, by column; an empty text where one is missing."""
     shown = list(values.items())[:MOST_COLUMNS]
     return [(short(name), "" if value is None else short(value)) for name, value in shown]
-
-
-def _like_it(names: Sequence[str]) -> str:
-    named = ", ".join(map(short, names[:N_LIKE])) + (", ..." if len(names) > N_LIKE else ".")
-    return f"And {len(names):,} like it: {named}" if names else ""
 
 
 def _column_rows(facts: FitFacts) -> list[ColumnRow]:

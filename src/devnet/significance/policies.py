@@ -49,6 +49,7 @@ class AlertPolicy(ABC):
     """The score above which a row is an alert. Abstract; its subclasses are final."""
 
     needs_scores: ClassVar[bool] = False  # whether the threshold depends on the table at hand
+    uses_hidden_share: ClassVar[bool] = False  # whether it depends on the calibration's
     _constraints: ClassVar[dict[str, Constraint]]
 
     def __post_init__(self) -> None:
@@ -247,6 +248,7 @@ class ExpectedCost(AlertPolicy):
 
     missed: float
     false_alarm: float
+    uses_hidden_share: ClassVar[bool] = True
     _constraints = {"missed": number(0), "false_alarm": number(0)}
 
     def in_words(self) -> str:

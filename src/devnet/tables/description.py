@@ -7,12 +7,13 @@ import numpy as np
 
 from devnet.core.model_file import encode_parameters
 from devnet.core.sentence import Sentence, Setting
-from devnet.core.wording import count_text
+from devnet.core.wording import count_text, share_text
 from devnet.significance.policies import AlertPolicy, policy_to_json
 from devnet.tables.column_check import some
-from devnet.tables.expectations import expectations
+from devnet.tables.expectations import HIDDEN, expectations
 from devnet.tables.opened_table import alert_threshold
 from devnet.tables.table_model import TableModel
+from devnet.tables.typical_row import typical_text
 
 ALONE = 0.7  # share of one column in the scores of labelled anomalies that is suspicious
 FEW = 10  # labelled anomalies below which ranking and reasons are uncertain
@@ -44,6 +45,7 @@ def describe_model(model: TableModel) -> dict[str, Any]:
         "threshold": fixed_threshold(model),
         "calibration_rows": len(model.calibration_.unlabelled),
         "smallest_p_value": float(model.calibration_.ranks().p_value_of_rank[-1]),
+        "typical_row": typical_text(model.encoder_),
         "typical_row_score": model.explainer_.typical_score,
         **known,
         "withheld": withheld,
@@ -99,10 +101,19 @@ def fixed_threshold(model: TableModel) -> float | None:
 
 
 def policy_notes(model: TableModel, policy: AlertPolicy | None = None) -> list[str | Sentence]:
-    """A note if a policy, or the model's own, can never raise an alert."""
+    """Notes if a policy, or the model's own, can never raise an alert or rests on a guess."""
     chosen = policy or model.policy
     warning = chosen.warning(model.calibration_, model.detector_.prior_quantile)
-    return [] if warning is None else [warning]
+    notes: list[str | Sentence] = [] if warning is None else [warning]
+    share = model.calibration_.hidden_share if chosen.uses_hidden_share else None
+    why = None if share is None else expectations(model).withheld.get(HIDDEN)
+    if share is not None and why is not None:
+        notes.append(
+            f"the expected cost takes {share_text(share)} of the unlabelled rows for hidden "
+            f"anomalies, but how many there are cannot be estimated: {why}. If there are fewer, "
+            "too many rows are alerts; a budget or a false-alarm rate does not depend on it."
+        )
+    return notes
 
 
 def column_importance(model: TableModel) -> dict[str, float]:

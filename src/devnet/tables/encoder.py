@@ -21,8 +21,8 @@ from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
 from devnet.tables.columns.spread import Place
-from devnet.tables.own_scores import scored_before
 from devnet.tables.readings.table_reader import TableReader, Tally
+from devnet.tables.score_columns import scored_before
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 from devnet.tables.table_matrix import fill_dense, is_smaller_sparse, to_sparse
@@ -228,10 +228,17 @@ class TableEncoder:
         types |= {name: one.csv_type for name, one in self.reader.readings.items()}
         return {name: found for name, found in types.items() if found is not None}
 
-    def phrase(self, batch_row: dict[str, Any], name: str, place: Place | None = None) -> str:
+    def phrase(
+        self,
+        batch_row: dict[str, Any],
+        name: str,
+        place: Place | None = None,
+        parts: sp.csr_array | None = None,
+    ) -> str:
         """One value of a row in words, for one of `names`.
 
-        With its place in the column, it is compared with anomalies and other rows.
+        With its place in the column, it is compared with anomalies and other rows. With what its
+        matrix columns add to the score, (1, width), a text is told by its words.
         """
         found = self.names.find(name)
         if found is None:
@@ -242,13 +249,7 @@ class TableEncoder:
             value = pa.nulls(1)
         if entry is not None:
             return column.entry_phrase(value, entry)
-        return column.phrase(value) if place is None else column.phrase_among(value, *place)
-
-    def text_reason(self, batch_row: dict[str, Any], name: str, by_entry: sp.csr_array) -> str:
-        """The words of a text that add most, given what matrix columns add, (1, n_columns)."""
-        names = [column.name for column in self.columns]
-        column, block = self.columns[names.index(name)], self.blocks()[names.index(name)]
-        return column.reason(one_value(batch_row.get(name)), by_entry[:, block])
+        return column.reason(value, place, parts)
 
     def to_header(self) -> dict[str, Any]:
         """The encoder as JSON values."""

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 from devnet.tables.table_model import TableModel
 
-WIDE_INTERVAL = 0.5  # a wider one says nothing
+HIGHEST_SHARE = 0.1  # hidden anomalies that are more common cannot be told from ordinary rows
+WIDE_INTERVAL = 0.5  # of the expected quality; a wider one says nothing
 LEAST_LABELLED = 5  # labelled anomalies; with fewer, nothing is estimated
 
 HIDDEN, QUALITY = "hidden_anomaly_share", "expected_quality"
@@ -20,20 +21,24 @@ class Expectations(NamedTuple):
 def expectations(model: TableModel) -> Expectations:
     """Expectations that a user may rely on, the same for terminal, JSON and report.
 
-    A wide interval is withheld with its value: where ordinary rows look like anomalies, all of it
-    may lie above the truth. The expected quality follows from the share of hidden anomalies, so
-    it is not known without that.
+    A share of hidden anomalies that may reach a tenth is withheld: where ordinary rows look like
+    anomalies, the whole interval lies above the truth, and anomalies are seldom that common. The
+    expected quality follows from the share, so it is not known without that.
     """
     found = model.detector_.expectations()
     n_labelled = model.n_labelled_
-    withheld = {name: _why(name, n_labelled) for name, one in found.items() if _is_wide(one)}
+    withheld = {
+        name: _why(name, n_labelled) for name, one in found.items() if _says_little(name, one)
+    }
     if HIDDEN in withheld and QUALITY in found:
         withheld[QUALITY] = "it depends on the share of hidden anomalies, which cannot be estimated"
     known = {name: None if name in withheld else value for name, value in found.items()}
     return Expectations(known, withheld)
 
 
-def _is_wide(interval: dict[str, float]) -> bool:
+def _says_little(name: str, interval: dict[str, float]) -> bool:
+    if name == HIDDEN:
+        return not interval["high"] < HIGHEST_SHARE
     return not interval["high"] - interval["low"] < WIDE_INTERVAL
 
 

@@ -21,6 +21,7 @@ from devnet.tables.typical_row import dense_block, typical_row
 
 N_REASONS = 3  # columns that a text names
 LEAST_SHARE = 0.05  # of the largest contribution that a reason must have
+LEAST_RISE = 0.02  # of a score's rise above a typical row that a reason other than the first adds
 MAX_PROFILES = 1000  # labelled anomalies that rows are compared with
 
 
@@ -195,21 +196,22 @@ class Explainer:
         row: Any,
         by_entry: sp.csr_array | None,
     ) -> list[Reason]:
-        least = LEAST_SHARE * max(parts.values(), default=0.0)
         highest = list(parts.items())[:N_REASONS]
+        largest, rise = max(parts.values(), default=0.0), sum(parts.values())
+        least = min(largest, max(LEAST_SHARE * largest, LEAST_RISE * rise))
         found = []
         for name, part in highest:
-            if part > least and by_entry is not None and name in self.encoder.text_columns:
-                words = self.encoder.text_reason(raw, name, by_entry)
-                found.append(Reason(name, part, f"{words}: {contribution_text(part)}"))
-            elif part > least:
-                found.append(self._reason(raw, name, part, row))
+            if part > 0 and part >= least:
+                place, added = self.place(row, name), self._of_column(by_entry, name)
+                words = self.encoder.phrase(raw, name, place, added)
+                found.append(Reason(name, part, f"{words}: {contribution_text(part)}", place))
         return found
 
-    def _reason(self, raw: dict[str, Any], name: str, part: float, row: Any) -> Reason:
-        place = self.place(row, name)
-        words = self.encoder.phrase(raw, name, place)
-        return Reason(name, part, f"{words}: {contribution_text(part)}", place)
+    def _of_column(self, by_entry: sp.csr_array | None, name: str) -> sp.csr_array | None:
+        """The part of a row's contributions (1, d) that is of one table column."""
+        if by_entry is None or name not in self._blocks:
+            return None
+        return by_entry[:, self._blocks[name][1]]
 
     def place(self, row: Any, name: str) -> Place | None:
         """Where an encoded row (1, d) stands in a column, if that is known."""

@@ -62,7 +62,7 @@ def given_labels(table: Any, label: Any) -> GivenLabels:
         return GivenLabels(str(label), None)  # frames may have numbers as names
     if label is None:
         raise TableError(
-            "there are no labels: y is None. Name the column that marks anomalies, "
+            "no labels are given: y is None. Name the column that marks anomalies, "
             "fit(table, 'fraud'), or give one label for each row, 1 for a labelled anomaly."
         )
     name = getattr(label, "name", None)

@@ -15,10 +15,10 @@ from devnet.tables.chosen_rows import python_rows, row_ids, take_rows
 from devnet.tables.columns.arrow_values import SINGULAR, kind_of
 from devnet.tables.explainer import Explanation
 from devnet.tables.label_column import has_label
-from devnet.tables.own_scores import ALERT, NOMINAL, P_VALUE, SCORE
 from devnet.tables.readings.learned_kinds import needs_reading, readings_as_learned
 from devnet.tables.readings.reading import Conventions, Reading
 from devnet.tables.readings.table_reader import Tally
+from devnet.tables.score_columns import ALERT, NOMINAL, P_VALUE, SCORE
 from devnet.tables.sources.opening import open_table
 from devnet.tables.sources.plain_columns import plain_batch
 from devnet.tables.sources.source import Source

@@ -13,7 +13,7 @@ from devnet.tables.description import policy_notes
 from devnet.tables.opened_table import OpenedTable, ScoredBatch, scored_columns
 from devnet.tables.output import check_output, is_text_file, open_output
 from devnet.tables.overwriting import refuse_overwriting
-from devnet.tables.own_scores import NOMINAL, SCORE
+from devnet.tables.score_columns import NOMINAL, SCORE
 from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError
 from devnet.tables.table_model import TableModel

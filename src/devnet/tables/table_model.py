@@ -43,9 +43,9 @@ from devnet.tables.given_labels import GivenLabels, given_labels
 from devnet.tables.label_column import label_text
 from devnet.tables.leaks import Leak, find_leak, leak_from_header
 from devnet.tables.opened_table import OpenedTable, alert_threshold, scored_columns
-from devnet.tables.own_scores import ALERT, SCORE
 from devnet.tables.readings.reading import Conventions
 from devnet.tables.reservoir import smallest
+from devnet.tables.score_columns import ALERT, SCORE
 from devnet.tables.sources.opening import open_table
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
@@ -172,7 +172,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
         state = f", fitted to {self.label_} = {self.anomaly_}" if is_fitted else ""
         return f"TableModel({self.method!r}{state})"
 
-    def fit(self, table: Any, label: Any, *, on_rows: OnRows | None = None) -> Self:
+    def fit(self, table: Any, label: Any = None, *, on_rows: OnRows | None = None) -> Self:
         """Learn from a table.
 
         Parameters
@@ -180,8 +180,8 @@ class TableModel(ClassifierMixin, BaseEstimator):
         table : path, glob, frame, Arrow table or dict of columns
             See `devnet.tables.open_table`.
         label : str, or array of shape (n_rows,)
-            The column that marks labelled anomalies, or a label for each row, such as 1 and 0 or
-            missing. All other rows are unlabelled.
+            Required. The column that marks labelled anomalies, or a label for each row, such as
+            1 and 0 or missing. All other rows are unlabelled.
         on_rows : callable, optional
             Gets the number of rows read so far.
         """

@@ -9,8 +9,8 @@ from devnet.core.sentence import Setting
 from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.columns.column import ColumnSummary
 from devnet.tables.columns.kinds import start_summary
-from devnet.tables.own_scores import own_scores
 from devnet.tables.readings.table_reader import TableReader
+from devnet.tables.score_columns import score_columns
 from devnet.tables.sources.plain_columns import refuse_duplicates
 from devnet.tables.table_error import TableError
 
@@ -65,7 +65,7 @@ class TableSummary:
         self.label = label
         self.ignore = frozenset(ignore)
         self.reader = TableReader() if reader is None else reader
-        self.scored = own_scores(schema, [*ignore, *categorical, *label_names])
+        self.scored = score_columns(schema, [*ignore, *categorical, *label_names])
         self.n_rows = 0
         self.columns: dict[str, ColumnSummary | None] = {  # None if it is not learned from
             field.name: None

@@ -31,6 +31,11 @@ def typical_row(encoder: TableEncoder, detector: Any, unlabelled: Any) -> np.nda
     return baseline
 
 
+def typical_text(encoder: TableEncoder) -> str:
+    """What the typical row is, at the beginning of a sentence or by itself."""
+    return "a typical row, without text" if encoder.has_text else "a typical row"
+
+
 def some_rows(matrix: Any) -> Any:
     """At most MOST_ROWS rows, evenly spaced; CSC if sparse, as columns are taken from them."""
     chosen = matrix[:: max(1, -(-matrix.shape[0] // MOST_ROWS))]

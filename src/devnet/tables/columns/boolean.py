@@ -97,9 +97,9 @@ class BooleanColumn(ColumnEncoding):
         """The value, and how many anomalies and other rows have it."""
         found, cell = plain(value)[0].as_py(), spread.cell(at)
         if found is None or cell is None:
-            return f"{shown(self.name)} is missing, as in {spread.missing().both()}"
+            return f"{shown(self.name)} is missing{spread.missing().clause('as in')}"
         word = "true" if found else "false"
-        return f"{shown(self.name)} is {word}, as in {spread.shares(cell, cell).both()}"
+        return f"{shown(self.name)} is {word}{spread.shares(cell, cell).clause('as in')}"
 
     def detail(self) -> str:
         """What the training table had in the column."""

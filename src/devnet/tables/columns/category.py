@@ -249,10 +249,10 @@ class CategoryColumn(ColumnEncoding):
         """The value, and how many anomalies and other rows have it."""
         text, cell = self._text(value), spread.cell(at)
         if text is None and cell is None:
-            return f"{shown(self.name)} is missing, as in {spread.missing().both()}"
+            return f"{shown(self.name)} is missing{spread.missing().clause('as in')}"
         if text is None or cell is None or cell >= self.n_own:
             return self.phrase(value)
-        return f"{shown(self.name)} {cut(text)!r}, as {spread.shares(cell, cell).both()}"
+        return f"{shown(self.name)} {cut(text)!r}{spread.shares(cell, cell).clause('as')}"
 
     def phrase(self, value: pa.Array) -> str:
         """The value, and how frequent it was in training."""

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from devnet.core.model_file import MAX_COUNT, field, is_count, is_finite_number, is_text
 from devnet.tables.columns.arrow_values import SINGULAR, ColumnKind, kind_of
 from devnet.tables.columns.left_out import LeftOut
-from devnet.tables.columns.spread import Places, Spread
+from devnet.tables.columns.spread import Place, Places, Spread
 
 LARGEST = 1e6  # magnitude of an encoded value
 
@@ -140,9 +140,9 @@ class ColumnEncoding(ABC):
         """The value of one entry in words."""
         return self.phrase(value)
 
-    def reason(self, value: pa.Array, parts: sp.csr_array) -> str:
-        """The value of one row in words, given what each matrix column adds to its score."""
-        return self.phrase(value)
+    def reason(self, value: pa.Array, place: Place | None, parts: sp.csr_array | None) -> str:
+        """The value of one row in words, by its place and what matrix columns add, if known."""
+        return self.phrase(value) if place is None else self.phrase_among(value, *place)
 
     def places(self, block: np.ndarray) -> Places | None:
         """Where encoded rows (n, w) stand in the column; None if that cannot be counted."""

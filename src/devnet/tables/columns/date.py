@@ -189,14 +189,13 @@ class DateColumn(ColumnEncoding):
         """The date and time, and how many anomalies and other rows have similar ones."""
         cell = spread.cell(at)
         if is_empty(value) or is_missing(plain(value))[0]:
-            return f"{shown(self.name)} is missing, as in {spread.missing().both()}"
+            return f"{shown(self.name)} is missing{spread.missing().clause('as in')}"
         if cell is None:
             return self.phrase(value)
         if spread.ends:
-            return f"{self.phrase(value)} ({spread.of} {spread.around(cell)})"
-        shares = spread.shares(cell, cell)
+            return f"{self.phrase(value)}{spread.around(cell)}"
         about = f"{spread.of} {spread.label(cell)}"
-        return f"{self.phrase(value)} ({about}: {shares.of_anomalies}, {shares.of_others})"
+        return f"{self.phrase(value)}{spread.shares(cell, cell).in_brackets(about)}"
 
     def detail(self) -> str:
         """What the training table had in the column."""

@@ -137,17 +137,17 @@ class NumberColumn(ColumnEncoding):
         """The number, and how many anomalies and other rows have similar ones."""
         number, cell = self._number(value), spread.cell(at)
         if np.isnan(number):
-            return f"{shown(self.name)} is missing, as in {spread.missing().both()}"
+            return f"{shown(self.name)} is missing{spread.missing().clause('as in')}"
         position = self._position(number)
         about = f"{shown(self.name)} {number_text(number)}"
         if cell is None or position.startswith("far"):
             return self.phrase(value)
         if spread.points:
-            return f"{about}, as {spread.shares(cell, cell).both()}"
+            return f"{about}{spread.shares(cell, cell).clause('as')}"
         if position == "near":
-            return f"{about} ({spread.around(cell)})"
+            return f"{about}{spread.around(cell)}"
         shares = spread.as_high(cell) if position == "above" else spread.as_low(cell)
-        return f"{self.phrase(value)} ({shares})"
+        return f"{self.phrase(value)}{shares}"
 
     def detail(self) -> str:
         """What the training table had in the column."""

@@ -50,6 +50,19 @@ class Shares(NamedTuple):
         """Both in words: "41% of anomalies and 8% of other rows"."""
         return f"{self.of_anomalies} and {self.of_others}"
 
+    @property
+    def are_telling(self) -> bool:
+        """Whether the property is more common among anomalies, so that it explains a high score."""
+        return self.anomalies * self.n_others > self.others * self.n_anomalies
+
+    def clause(self, start: str) -> str:
+        """Both behind a value: ", as 41% of anomalies and 8% of other rows"; else nothing."""
+        return f", {start} {self.both()}" if self.are_telling else ""
+
+    def in_brackets(self, about: str) -> str:
+        """Both behind a sentence: " (from 50: 41% of anomalies, 8% of other rows)"; or nothing."""
+        return f" ({about}: {self.of_anomalies}, {self.of_others})" if self.are_telling else ""
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -133,24 +146,25 @@ class Spread:
         return Shares(*without, n_anomalies, n_others)
 
     def around(self, cell: int) -> str:
-        """The range around a cell that is not too rare, with its shares, in words."""
+        """The range around a cell that is not too rare, with its shares, in brackets."""
         first = last = cell
         while self.shares(first, last).others < NEAR * self.n_others:
             if first == 0 and last == self.n_cells - 1:
                 break
             first, last = max(first - 1, 0), min(last + 1, self.n_cells - 1)
-        shares = self.shares(first, last)
-        return f"{self._range(first, last)}: {shares.of_anomalies}, {shares.of_others}"
+        return self._in_brackets(first, last)
 
     def as_high(self, cell: int) -> str:
-        """The range from a cell up, with its shares, in words."""
-        shares = self.shares(cell, self.n_cells - 1)
-        return f"{self._range(cell, self.n_cells - 1)}: {shares.of_anomalies}, {shares.of_others}"
+        """The range from a cell up, with its shares, in brackets."""
+        return self._in_brackets(cell, self.n_cells - 1)
 
     def as_low(self, cell: int) -> str:
-        """The range from a cell down, with its shares, in words."""
-        shares = self.shares(0, cell)
-        return f"{self._range(0, cell)}: {shares.of_anomalies}, {shares.of_others}"
+        """The range from a cell down, with its shares, in brackets."""
+        return self._in_brackets(0, cell)
+
+    def _in_brackets(self, first: int, last: int) -> str:
+        about = f"{self.of} {self._range(first, last)}".strip()
+        return self.shares(first, last).in_brackets(about)
 
     def _range(self, first: int, last: int) -> str:
         """Cells in words; the first and the last reach further than the ends."""

@@ -22,6 +22,7 @@ from devnet.tables.columns.column import (
 )
 from devnet.tables.columns.identifiers import DISTINCT
 from devnet.tables.columns.ngrams import MOST_CHARACTERS, characters_of, matrix_of
+from devnet.tables.columns.spread import Place
 
 WIDTH = 1 << 22  # columns of the matrix; with fewer, too many n-grams share one
 MOST_WIDTH = 1 << 24
@@ -128,13 +129,15 @@ class TextColumn(ColumnEncoding):
             return missing_text(self.name, self.missing)
         return f"{shown(self.name)} {_quoted(text)}"
 
-    def reason(self, value: pa.Array, parts: sp.csr_array) -> str:
+    def reason(self, value: pa.Array, place: Place | None, parts: sp.csr_array | None) -> str:
         """What the text contains that adds most to the score.
 
         `parts` (1, width) are what its n-grams add.
         """
         text = None if is_empty(value) else plain(value)[0].as_py()
-        named = [] if text is None else telling_runs(text, parts, has_runs=self.has_runs)
+        if text is None or parts is None:
+            return self.phrase(value)
+        named = telling_runs(text, parts, has_runs=self.has_runs)
         if not named:
             return self.phrase(value)
         return f"{shown(self.name)} contains {' and '.join(map(_quoted, named))}"

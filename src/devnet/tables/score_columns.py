@@ -7,13 +7,13 @@ import pyarrow as pa
 from devnet.tables.columns.left_out import LeftOut, Why
 
 SCORE, P_VALUE, NOMINAL, ALERT = "anomaly_score", "p_value", "nominal_p_value", "is_alert"
-OWN_SCORES = (SCORE, P_VALUE, NOMINAL, ALERT)
+SCORE_COLUMNS = (SCORE, P_VALUE, NOMINAL, ALERT)
 FEWEST = 2  # of these columns; a single one may be the user's own
 
 
-def own_scores(schema: pa.Schema, taken: Collection[str] = ()) -> set[str]:
+def score_columns(schema: pa.Schema, taken: Collection[str] = ()) -> set[str]:
     """The columns of a table that earlier scoring added, except those with another use."""
-    found = {name for name in OWN_SCORES if name in schema.names}
+    found = {name for name in SCORE_COLUMNS if name in schema.names}
     return found - set(taken) if len(found) >= FEWEST else set()
 
 

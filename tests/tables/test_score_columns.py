@@ -7,7 +7,7 @@ from support.payment_tables import fitted, make_table
 import devnet
 from devnet.tables import TableModel, score_table
 from devnet.tables.columns.left_out import Why
-from devnet.tables.own_scores import OWN_SCORES, own_scores
+from devnet.tables.score_columns import SCORE_COLUMNS, score_columns
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
@@ -16,7 +16,7 @@ def test_a_scored_file_fitted_again_is_fitted_without_its_scores(tmp_path, suffi
     score_table(model, table, output)
     again = TableModel(random_state=0).fit(output, "fraud")
     assert again.encoder_.read_columns() == model.encoder_.read_columns()
-    for name in OWN_SCORES:
+    for name in SCORE_COLUMNS:
         assert again.encoder_.left_out[name].reason is Why.SCORED
         assert "the table was scored before" in str(again.encoder_.left_out[name])
     again.save(tmp_path / "m.devnet")
@@ -36,7 +36,7 @@ def test_scores_can_be_taken_or_ignored_all_the_same():
 
 
 def test_a_single_column_of_such_a_name_is_the_users_own():
-    assert own_scores(pa.schema([("p_value", pa.float64()), ("x", pa.float64())])) == set()
+    assert score_columns(pa.schema([("p_value", pa.float64()), ("x", pa.float64())])) == set()
     both = pa.schema([("p_value", pa.float64()), ("is_alert", pa.bool_())])
-    assert own_scores(both) == {"p_value", "is_alert"}
-    assert own_scores(both, ["is_alert"]) == {"p_value"}
+    assert score_columns(both) == {"p_value", "is_alert"}
+    assert score_columns(both, ["is_alert"]) == {"p_value"}
