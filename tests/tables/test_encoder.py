@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from pyarrow import csv
 
 from devnet.tables.columns.exact_sum import ExactSum
+from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.encoder import TableEncoder, TableSummary
 from devnet.tables.table_error import TableError
 
@@ -123,23 +124,33 @@ def test_the_same_number_is_the_same_category_in_any_type(values):
     assert encoder.csv_types() == {"code": pa.string()}
 
 
-def test_many_values_are_hashed_and_the_most_frequent_keep_their_columns():
+def test_the_most_frequent_of_many_values_have_their_columns_and_the_others_share_one():
     values = ["top"] * 100 + [f"value {i}" for i in range(300)] * 2
     encoder = learned({"merchant": values})
     (column,) = encoder.columns
-    assert (column.n_own, column.n_buckets, column.n_values) == (50, 32, 301)
+    assert (column.n_own, column.n_buckets, column.n_values) == (30, 1, 301)
     matrix = encoder.encode(pa.table({"merchant": [*values, "never seen"]})).toarray()
     assert (matrix.sum(axis=1) == 1).all()
     assert matrix[:100, 0].all()
     assert not matrix[100:, 0].any()
-    assert (matrix[:, 50:].sum(axis=0) > 0).all()
-    assert "32 buckets, 301 values" in column.detail()
+    assert matrix[:, 30].sum() == 2 * (301 - 30) + 1
+    assert column.detail().startswith("301 values: top 14%")
+
+
+def test_a_state_of_fifty_one_gets_no_empty_columns():
+    states = [f"state {i}" for i in range(51)]
+    (column,) = learned({"state": states * 20}).columns
+    assert column.width == 30 + 1
+    assert len(column.values) == 50  # known by name, for reasons
 
 
 def test_a_hash_is_the_same_for_all_time():
-    values = [f"value {i}" for i in range(60)] * 2
-    found = encoded({"c": values}, {"c": ["devnet", "ß"]})
+    (column,) = learned({"c": [f"value {i}" for i in range(60)] * 2}).columns
+    header = {**column.to_header(), "n_own": 50, "n_buckets": 32}  # as version 0.1.0 wrote it
+    encoder = TableEncoder([encoding_from_header(header)], {}, label=None, is_sparse=False)
+    found = encoder.encode(pa.table({"c": ["devnet", "ß"]}))
     assert found.argmax(axis=1).tolist() == [50 + 0x308A277F % 32, 50 + 0xC1BE18A7 % 32]
+    assert "32 buckets, 60 values" in encoder.columns[0].detail()
 
 
 def test_more_values_than_are_counted_still_find_the_frequent_ones():
@@ -153,17 +164,26 @@ def test_more_values_than_are_counted_still_find_the_frequent_ones():
 def test_dates_are_their_parts():
     monday = datetime.datetime(2024, 1, 1)
     found = encoded({"time": [monday, datetime.datetime(2024, 12, 29, 18), None]})
-    mean = [0.375, 0.5, 14 / 30, 0.5]
-    expected = [[0, 0, 0, 0, 0], [0.75, 1, 28 / 30, 1, 0], [*mean, 1]]
+    expected = [[0, 0, 0, 0], [0.75, 1, 1, 0], [0.375, 0.5, 0.5, 1]]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_the_day_of_the_month_counts_within_a_month_or_if_nothing_else_varies():
+    within = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 31)]
+    found = encoded({"day": within})
+    np.testing.assert_allclose(found, [[0, 0], [2 / 6, 1]], rtol=1e-6)
+    sundays = [datetime.date(2023, 1, 1), datetime.date(2024, 1, 7)]
+    assert learned({"day": sundays}).columns[0].parts == ("day",)
+    mondays = [datetime.date(2024, 1, 1), datetime.date(2024, 2, 12)]
+    assert learned({"day": mondays}).columns[0].parts == ("month",)
 
 
 def test_a_long_span_of_dates_has_years():
     days = [datetime.date(1970, 1, 1), datetime.date(1985, 1, 2), datetime.date(2000, 1, 3)]
     encoder = learned({"birth": days})
-    assert encoder.columns[0].parts == ("weekday", "day", "years")
+    assert encoder.columns[0].parts == ("weekday", "years")
     np.testing.assert_allclose(
-        encoder.encode(pa.table({"birth": days}))[:, 2], [0, 0.5, 1], atol=1e-4
+        encoder.encode(pa.table({"birth": days}))[:, 1], [0, 0.5, 1], atol=1e-4
     )
 
 

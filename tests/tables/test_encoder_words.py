@@ -246,7 +246,7 @@ def test_columns_are_described():
     facts = {fact.name: fact for fact in WORDS.describe()}
     assert facts["amount"][1:4] == ("number", "typical 74.25, 5% above 96.07", 0.01)
     assert facts["country"].detail == "3 values: DE 61%, AT 36%, NG 3%"
-    assert facts["time"].detail == "hour, weekday, day, month, years (1970 to 1973)"
+    assert facts["time"].detail == "hour, weekday, month, years (1970 to 1973)"
     assert facts["online"].detail == "true 12%"
     assert facts["features"].detail == "18 entries"
 

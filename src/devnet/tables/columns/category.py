@@ -1,4 +1,4 @@
-"""Categories: one column for each frequent value, and buckets that all others share."""
+"""Categories: one column for each frequent value, and one that all others share."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -37,8 +37,9 @@ from devnet.tables.columns.text_values import (
     text_values,
 )
 
-MAX_CATEGORIES = 50
-HASH_BUCKETS = 32
+MAX_CATEGORIES = 50  # values that are known by name, and
+MAX_OWN = 30  # that have their own columns; with more, few labels are lost among them
+MOST_BUCKETS = 32  # of a model file; version 0.1.0 spread the other values over so many
 OTHERS = "other values"
 FREQUENT = 0.05  # share from which a value is not called rare
 MIN_ROWS = 10  # training rows that a value needs for its own column, and
@@ -96,7 +97,7 @@ class CategorySummary(ColumnSummary):
             self.n_missing / n_rows,
             values=values,
             n_own=n_own,
-            n_buckets=1 if n_values is not None and n_values <= MAX_CATEGORIES else HASH_BUCKETS,
+            n_buckets=1,
             n_values=n_values,
             n_rows=max(n_counted, 1),
             source=source,
@@ -148,18 +149,17 @@ def choose(counts: dict[str, int], n_rows: int) -> tuple[tuple[tuple[str, int], 
     """The values to keep, the most frequent first, and how many of them get their own columns."""
     ranked = nsmallest(MAX_CATEGORIES, counts.items(), key=lambda pair: (-pair[1], pair[0]))
     least = 2 if n_rows < SMALL else max(MIN_ROWS, n_rows / MIN_SHARE)
-    return tuple(ranked), sum(count >= least for _, count in ranked)
+    return tuple(ranked), sum(count >= least for _, count in ranked[:MAX_OWN])
 
 
 @final
 @dataclass(frozen=True)
 class CategoryColumn(ColumnEncoding):
-    """One-hot columns: the frequent values, buckets for the others, missing values.
+    """One-hot columns: the frequent values, a bucket for the others, missing values.
 
-    A column with at most MAX_CATEGORIES distinct values in training has one bucket ("other").
-    With more, the most frequent ones still have columns of their own, and the others are spread
-    over HASH_BUCKETS buckets by a hash of their text. The column for missing values exists only
-    if a value was missing in training; otherwise a missing value goes to the first bucket.
+    Models of version 0.1.0 may have several buckets, told apart by a hash of the text. The column
+    for missing values exists only if a value was missing in training; otherwise a missing value
+    goes to the first bucket.
     """
 
     kind: ClassVar[str] = "category"
@@ -284,7 +284,7 @@ class CategoryColumn(ColumnEncoding):
         """Invert `to_header`, with everything checked."""
         n_rows = read_count(header, "n_rows", 1)
         values = field(header, "values", lambda value: _are_values(value, n_rows))
-        buckets_of = field(header, "n_buckets", lambda value: is_count(value, 1, HASH_BUCKETS))
+        buckets_of = field(header, "n_buckets", lambda value: is_count(value, 1, MOST_BUCKETS))
         is_known = header.get("n_values") is not None
         return cls(
             **read_shared(header),

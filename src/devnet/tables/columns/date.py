@@ -39,6 +39,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 THURSDAY = 3  # the weekday of the first day of 1970
 YEAR = 365.2425 * DAY
 LONG = 3  # years; a training table that spans more has dates that say how old something is
+MONTH = 31 * DAY  # in a table that spans more, days of the month of few anomalies are chance
 PARTS = ("hour", "weekday", "day", "month", "years")
 
 
@@ -69,6 +70,8 @@ class DateSummary(ColumnSummary):
         known = wall_clock(sample)[~is_missing(sample)]
         found = encoded_parts(known, PARTS if is_long else PARTS[:-1], low, high)
         found = {part: value for part, value in found.items() if len(value) and np.ptp(value) > 0}
+        if len(found) > 1 and self.high - self.low > MONTH:
+            found.pop("day", None)
         if not found and not self.n_missing:
             return self._constant("no part of the dates varies")
         return DateColumn(
@@ -99,7 +102,7 @@ class DateColumn(ColumnEncoding):
     Parts are the hour of the day (with fraction), the weekday, the day of the month, the month,
     and the years since 1970 (with fraction). All are read off the clock of the training table's
     zone, whatever zone the same instants have later. Years are used only if the training table
-    spans more than three of them.
+    spans more than three of them, and the day of the month only if it spans no more than a month.
     """
 
     kind: ClassVar[str] = "date"
