@@ -103,6 +103,17 @@ def test_a_model_of_plain_values_takes_formatted_ones_and_says_so(form, tmp_path
     assert pd.read_csv(tmp_path / "s.csv").income.tolist() == WRITTEN.income.tolist()
 
 
+def test_alerts_of_formatted_values_by_a_model_of_plain_ones_are_those_of_plain_ones():
+    clock = pd.to_datetime(RANDOM.integers(0, 86_400, N), unit="s")
+    plain = PLAIN.assign(at=clock.time)
+    written = WRITTEN.assign(at=clock.strftime("%I:%M:%S %p"))
+    found = TableModel("PU trees", random_state=0).fit(plain, "fraud")
+    alerts, expected = (
+        find_alerts(found, one, policy=Budget(3), known=True).shown for one in (written, plain)
+    )
+    assert [one.reasons for one in alerts] == [one.reasons for one in expected]
+
+
 def test_unknown_in_a_file_to_score_is_missing(tmp_path):
     found = TableModel("PU trees", random_state=0).fit(PLAIN, "fraud")
     new = PLAIN.assign(rate=["unknown", "much", *PLAIN.rate[2:].astype(str)])

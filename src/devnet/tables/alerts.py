@@ -135,7 +135,8 @@ def _explain_highest(
     """The highest alerts, near-duplicates folded, and the table's values of all of them."""
     order = np.argsort(kept.key, kind="stable")
     rows, numbers, scores = kept.rows.take(order), kept.number[order], -kept.key[order]
-    groups = fold(model.encoder_, model.encoder_.encode_checked(rows), scores)[:n_shown]
+    encoded = model.encoder_.encode_checked(opened.as_read(rows))
+    groups = fold(model.encoder_, encoded, scores)[:n_shown]
     members = np.concatenate(groups)
     rows, numbers = rows.take(members), numbers[members]
     values = opened.own_values(rows, numbers)

@@ -179,13 +179,17 @@ class OpenedTable:
         """
         model = self._model
         ids, written = (row_ids(one, model.id_column_, number) for one in (rows, values))
-        parts = [self._reader.read(part, Tally(), self.id_columns) for part in rows.to_batches()]
-        rows = pa.Table.from_batches(parts, parts[0].schema) if parts else rows
-        explained = model.explainer_.explain(rows, number, ids, model.calibration_.ranks())
+        rows, ranks = self.as_read(rows), model.calibration_.ranks()
+        explained = model.explainer_.explain(rows, number, ids, ranks)
         return [
             one._replace(id=name, values=own)
             for one, name, own in zip(explained, written, python_rows(values), strict=True)
         ]
+
+    def as_read(self, rows: pa.Table) -> pa.Table:
+        """Rows with their values read as the model learned them, except what names rows."""
+        parts = [self._reader.read(part, Tally(), self.id_columns) for part in rows.to_batches()]
+        return pa.Table.from_batches(parts, parts[0].schema) if parts else rows
 
     @cached_property
     def own_columns(self) -> list[str]:
