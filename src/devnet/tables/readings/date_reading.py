@@ -37,8 +37,11 @@ ORDERS = {  # of the parts of a date
     "name and year": rf"{_NAME}{_GAP}{_YEAR}",
 }
 ISO = "year first"
-_PATTERNS = {order: rf"(?i)^\s*{date}{_TIME}\s*$" for order, date in ORDERS.items()}
-_COMPILED = {order: re.compile(pattern) for order, pattern in _PATTERNS.items()}
+_STRICT = {order: rf"(?i)^\s*{date}{_TIME}\s*$" for order, date in ORDERS.items()}
+_COMPILED = {order: re.compile(pattern) for order, pattern in _STRICT.items()}
+_PATTERNS = {  # faster: what is no month is found later
+    order: pattern.replace(ANY_MONTH, r"[^\d\s.,/-]+") for order, pattern in _STRICT.items()
+}
 _VERSION = re.compile(r"\d{1,2}([.-])(\d\1\d\d|\d\d?\1\d)|\d([.-])\d\d?\3\d\d")  # 1.2.13
 
 

@@ -101,10 +101,9 @@ class NumberReading(Reading):
         scale = rf"(?:\s*(?:{'|'.join(SCALES)}))?" if self.is_scaled else ""
         behind = rf"(?:\s*{unit})?" if self.unit else ""
         signed = rf"{before if self.unit in CURRENCIES else sign}{number}{scale}{behind}"
-        with_minus = rf"(?:{unit}\s*)?{number}{scale}{behind}\s*[{MINUS}]"
         bound = (r"(?:(?:[<>]=?|[≤≥~≈])\s*)?", r"\+?") if self.has_bounds else ("", "")
         signed = rf"{bound[0]}{signed}{bound[1]}"
-        return rf"^\s*(?:{signed}|\(\s*{signed}\s*\)|{with_minus})\s*$"
+        return rf"^\s*(?:{signed}(?:\s*-)?|\(\s*{signed}\s*\))\s*$"
 
     def read(self, values: pa.Array) -> pa.Array:
         """Numbers; null where a text is not one."""
@@ -112,7 +111,10 @@ class NumberReading(Reading):
         is_read = pc.match_substring_regex(texts, self._pattern)
         texts = pc.if_else(is_read, texts, pa.scalar(None, pa.large_string()))
         found = self._bare(texts).cast(pa.float64())
-        is_negative = pc.match_substring_regex(texts, rf"^[^0-9]*[({MINUS}]|[{MINUS}]\s*$")
+        is_negative = pc.or_(
+            pc.match_substring_regex(texts, rf"^[^0-9]*[({MINUS}]"),
+            pc.ends_with(pc.ascii_rtrim_whitespace(texts), "-"),
+        )
         if pc.any(is_negative).as_py():
             found = pc.if_else(is_negative, pc.negate(found), found)
         return found

@@ -15,7 +15,7 @@ _SHAPE = re.compile(
     rf"(?P<open>\()?\s*[+{MINUS}]?\s*(?P<before>{_CURRENCY})?\s*[+{MINUS}]?\s*"
     rf"(?P<digits>\d(?:[\d.,{SPACES}]*\d)?[.,]?|[.,]\d+)"
     r"(?P<exponent>[eE][-+]?\d+)?\s*(?P<behind>[^\d\s().,+\-−–][^()]*)?"
-    rf"(?P<minus>[{MINUS}])?(?P<close>\))?",
+    r"(?P<minus>-)?(?P<close>\))?",
     re.IGNORECASE,
 )
 _SIGNED = re.compile(rf"\D*[(+{MINUS}]")
