@@ -114,6 +114,16 @@ def test_alerts_of_formatted_values_by_a_model_of_plain_ones_are_those_of_plain_
     assert [one.reasons for one in alerts] == [one.reasons for one in expected]
 
 
+def test_a_model_of_14_30_takes_02_30_pm(tmp_path):
+    clock = pd.Timestamp(0) + pd.to_timedelta(RANDOM.integers(0, 1440, N), "min")
+    hours, halves = (PLAIN.assign(at=clock.strftime(form)) for form in ("%H:%M", "%I:%M %p"))
+    found = TableModel("PU trees", random_state=0).fit(saved(hours, "csv", tmp_path), "fraud")
+    expected = found.score(hours)
+    for form in ("csv", "parquet", "frame"):
+        for table in (hours, halves):
+            assert found.score(saved(table, form, tmp_path)).equals(expected)
+
+
 def test_unknown_in_a_file_to_score_is_missing(tmp_path):
     found = TableModel("PU trees", random_state=0).fit(PLAIN, "fraud")
     new = PLAIN.assign(rate=["unknown", "much", *PLAIN.rate[2:].astype(str)])
