@@ -210,10 +210,6 @@ BAD_TABLES = {
     "three.csv": (b"a,fraud\n1,0\n2,1\n3,2\n", "unlabelled: --anomaly 0"),
     "unlabelled.csv": (b"a,fraud\n1,\n2,\n3,\n", "is empty in all 3 rows: no labelled anomaly"),
     "zero.csv": (b"a,fraud\n1,0\n2,0\n3,0\n", "every label in 'fraud' is '0'"),
-    "mixed.csv": (
-        b"a,fraud\n" + b"1.5,0\n" * 30 + b"two,1\n" * 3,
-        "holds 'two' in line 32 of the column 'a', which is read as double.",
-    ),
     "latin.csv": ("a,fraud\nMüller,1\nB,0\n".encode("latin1"), "iconv -f latin1 -t utf8"),
     "nul.csv": (b"a,fraud\nx\0y,1\nb,0\n", "has a NUL byte"),
     "excel.csv": (b"PK\x03\x04rest", "Excel"),

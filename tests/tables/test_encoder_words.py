@@ -102,6 +102,24 @@ def test_many_numbers_named_as_identifiers_of_others_may_be_taken_as_categories(
     assert learned(table, categorical=["customer_id"]).left_out == {}
 
 
+def test_case_id_that_duplicates_repeat_is_left_out():
+    codes = [f"{i:07d}" for i in [*range(3000), *range(200)]]
+    used = np.arange(3200) % 3 / 2
+    assert learned({"case": codes, "used": used}).left_out["case"].reason is Why.NEARLY_UNIQUE
+    thrice = [f"{i // 3:07d}" for i in range(3200)]
+    encoder = learned({"case_id": thrice, "case": thrice, "used": used})
+    assert encoder.left_out.keys() == {"case_id"}
+    assert str(encoder.left_out["case_id"]) == (
+        "identifier by its name; take it with categorical=['case_id']"
+    )
+    assert not learned({"case_id": thrice, "used": used}, categorical=["case_id"]).left_out
+
+
+def test_a_shop_id_that_many_rows_share_is_a_category():
+    shops = [f"S{i % 60}" for i in range(3000)]
+    assert not learned({"shop_id": shops, "used": np.arange(3000) % 3 / 2}).left_out
+
+
 @pytest.mark.parametrize(
     "name", ["id", "ID", "user_id", "userId", "uuid", "key", "order_no", "index", "Unnamed: 0"]
 )

@@ -40,6 +40,12 @@ def dates(*texts, day_first=None):
         ("2017-04", datetime(2017, 4, 1)),
         ("Mon, 23 Apr 2017 10:11:12 GMT", datetime(2017, 4, 23, 10, 11, 12)),
         ("23/Apr/2017:08:38:12", datetime(2017, 4, 23, 8, 38, 12)),
+        ("5. März 2020", datetime(2020, 3, 5)),
+        ("5 juillet 2020", datetime(2020, 7, 5)),
+        ("1er août 2020 14:30", datetime(2020, 8, 1, 14, 30)),
+        ("5 de marzo de 2020", datetime(2020, 3, 5)),
+        ("5 GENNAIO 2020", datetime(2020, 1, 5)),
+        ("Sept. 5, 2020", datetime(2020, 9, 5)),
     ],
 )
 def test_dates_as_people_write_them(text, expected):
@@ -47,7 +53,18 @@ def test_dates_as_people_write_them(text, expected):
 
 
 @pytest.mark.parametrize(
-    "text", ["1.2.13", "10-19", "192.168.0.1", "555-1234", "20170423", "may", "17:30", "a/b/c"]
+    "text",
+    [
+        "1.2.13",
+        "10-19",
+        "192.168.0.1",
+        "555-1234",
+        "20170423",
+        "may",
+        "17:30",
+        "a/b/c",
+        "market 20",
+    ],
 )
 def test_versions_ranges_and_codes_are_no_dates(text):
     assert dates(text) is None or dates(text) == [None]

@@ -40,7 +40,18 @@ def words(*texts):
         (["36 months", "1 month", "60 months"], [36, 1, 60], "numbers in months"),
         (["5 m", "7 m"], [5, 7], "numbers in m"),
         (["1.2k", "3M", "500"], [1200, 3e6, 500], "numbers, k as thousands and M as millions"),
+        (["1.2k", "500"], [1200, 500], "numbers, k as thousands"),
+        (["1.5bn", "3bn"], [1.5e9, 3e9], "numbers, bn as billions"),
         (["1e5", ".5", "5."], [1e5, 0.5, 5], "numbers"),
+        (["123-", "1,200.50-", "7"], [-123, -1200.5, 7], "numbers"),
+        (["$5-", "$6"], [-5, 6], "US dollars"),
+        ([">808", "5", "<3", "7"], [808, 5, 3, 7], "numbers, >5 and <5 as 5"),
+        (
+            ["~10%", "≤ 5%", "7%", "90%+", "5%", "6%"],
+            [10, 5, 7, 90, 5, 6],
+            "percentages, >5 and <5 as 5",
+        ),
+        (["7.5 l/100km", "8 l/100km"], [7.5, 8], "numbers in l/100km"),
     ],
 )
 def test_numbers_as_people_write_them(texts, expected, in_words):
@@ -61,6 +72,9 @@ def test_numbers_as_people_write_them(texts, expected, in_words):
         ["1 - low", "2 - high"],
         ["5A", "6B"],
         ["10 AM", "9 PM"],
+        ["5 März 2020", "7 März 2020"],
+        ["<18", "18-64", "65+"],
+        ["-5-", "-6-"],
     ],
 )
 def test_codes_names_and_mixed_units_are_no_numbers(texts):

@@ -90,7 +90,7 @@ def test_forced_types_are_kept_and_others_are_inferred(write):
 def test_a_value_that_does_not_fit_is_told_with_line_and_command(write):
     write("a,b c,d\n" + lines("1,2,3") + "\n1,many,3\n" + lines("1,2,3"))
     text = sentence()
-    assert "t.csv holds 'many' in line 403 of the column 'b c', which is read as double" in text
+    assert "t.csv holds 'many' in line 403 of the column 'b c', which is read as numbers" in text
     assert "categorical=['b c']" in text
     assert "ignore=['b c']" in text
     assert read(types={"b c": pa.string()})["b c"][400] == "many"

@@ -23,7 +23,7 @@ from devnet.tables.columns.column import (
     read_source,
     without_missing,
 )
-from devnet.tables.columns.identifiers import are_distinct, unique
+from devnet.tables.columns.identifiers import are_distinct, is_named_text, unique
 from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.columns.spread import Places, Spread
 from devnet.tables.columns.text import TextColumn, is_free_text, text_column
@@ -41,6 +41,7 @@ MAX_CATEGORIES = 50  # values that are known by name, and
 MAX_OWN = 30  # that have their own columns; with more, few labels are lost among them
 MOST_BUCKETS = 32  # of a model file; version 0.1.0 spread the other values over so many
 OTHERS = "other values"
+LOOKED_AT = 1000  # texts that tell codes from words
 FREQUENT = 0.05  # share from which a value is not called rare
 MIN_ROWS = 10  # training rows that a value needs for its own column, and
 MIN_SHARE = 1000  # at least one row in this many
@@ -81,8 +82,9 @@ class CategorySummary(ColumnSummary):
         if counts is not None and len(counts) == 1 and not self.n_missing:
             return self._constant(next(iter(counts)))
         in_sample = found.counts()
-        if are_distinct(in_sample) and not self.is_forced:
-            return self._distinct(found.texts, in_sample)
+        are_codes = not _have_blanks(found.texts)
+        if are_distinct(in_sample, are_codes=are_codes) and not self.is_forced:
+            return self._distinct(in_sample, are_codes)
         n_values, n_counted = None if counts is None else len(counts), n_rows
         if counts is None:
             counts, n_counted = _counts_by_text(found.texts, in_sample), len(sample)
@@ -92,6 +94,11 @@ class CategorySummary(ColumnSummary):
             counts = _counts_by_spelling(counts, source)
             n_values = n_values and len(counts)
         values, n_own = choose(counts, n_counted)
+        if not self.is_forced and self.kind.name == "text":
+            n_frequent = sum(count for _, count in values[:n_own])
+            n_distinct = int((in_sample > 0).sum()) if n_values is None else n_values
+            if is_named_text(self.name, n_distinct, n_frequent, n_counted):
+                return LeftOut(self.name, Why.NAMED, "identifier by its name")
         return CategoryColumn(
             self.name,
             self.n_missing / n_rows,
@@ -118,12 +125,16 @@ class CategorySummary(ColumnSummary):
             return LeftOut(self.name, Why.TEXT, always)
         return LeftOut(self.name, Why.CONSTANT, f"constant: always {cut(text)!r}")
 
-    def _distinct(self, texts: pa.Array, counts: np.ndarray) -> LeftOut:
+    def _distinct(self, counts: np.ndarray, are_codes: bool) -> LeftOut:
         is_nearly = bool((counts > 1).any())
-        if pc.any(pc.match_substring(texts.slice(0, 1000), " ")).as_py():
+        if not are_codes:
             every = "nearly every" if is_nearly else "every"
             return LeftOut(self.name, Why.TEXT, f"text: {every} value occurs once")
         return unique(self.name, nearly=is_nearly)
+
+
+def _have_blanks(texts: pa.Array) -> bool:
+    return bool(pc.any(pc.match_substring(texts.slice(0, LOOKED_AT), " ")).as_py())
 
 
 def _counts_by_spelling(counts: dict[str, int], kind: str) -> dict[str, int]:

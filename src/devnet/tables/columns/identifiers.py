@@ -9,6 +9,8 @@ from devnet.tables.columns.left_out import LeftOut, Why
 
 MIN_IDENTIFIERS = 50  # values needed before they are called identifiers
 DISTINCT = 0.95  # share of distinct texts from which a text says nothing about other rows
+DISTINCT_CODES = 0.9  # the same if texts are codes, without blanks; equal rows repeat them
+FREQUENT = 0.5  # share of rows with frequent texts, from which named identifiers are categories
 LONG_DIGITS = 15  # which quantities rarely have
 LONG = 10 ** (LONG_DIGITS - 1)  # the smallest whole number of so many digits
 MIN_OTHERS = 50  # fewer may be the codes of a category
@@ -55,7 +57,17 @@ def names_others(name: str, found: np.ndarray) -> bool:
     return bool(NAMES_OTHERS.fullmatch(name)) and is_whole and len(np.unique(found)) > MIN_OTHERS
 
 
-def are_distinct(counts: np.ndarray) -> bool:
+def is_named_text(name: str, n_values: int, n_frequent: int, n_rows: int) -> bool:
+    """Whether texts are many, mostly rare, and named like identifiers.
+
+    `n_frequent` of the rows have a text that is frequent enough to learn something about it.
+    """
+    is_named = bool(NAMES_OTHERS.fullmatch(name))
+    return is_named and n_values > MIN_OTHERS and n_frequent < FREQUENT * n_rows
+
+
+def are_distinct(counts: np.ndarray, *, are_codes: bool) -> bool:
     """Whether there are enough texts, by these counts, and nearly all are distinct."""
     n_known, n_distinct = int(counts.sum()), int((counts > 0).sum())
-    return n_known > MIN_IDENTIFIERS and n_distinct >= DISTINCT * n_known
+    least = DISTINCT_CODES if are_codes else DISTINCT
+    return n_known > MIN_IDENTIFIERS and n_distinct >= least * n_known

@@ -11,11 +11,10 @@ import pyarrow.compute as pc
 
 from devnet.core.model_file import field, is_text
 from devnet.core.sentence import Sentence, Setting
-from devnet.core.wording import shown
 from devnet.tables.columns.arrow_values import DAY
-from devnet.tables.readings.reading import DISTINCT_SHARE, Reading
+from devnet.tables.readings.months import ANY_MONTH, MONTH_OF
+from devnet.tables.readings.reading import DISTINCT_SHARE, Reading, named
 
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 PIVOT = 70  # two digits from here on are years of the last century
 YEARS = (1800, 2200)
 PARTS = ("year", "month", "day", "hour", "minute", "second", "fraction", "half")
@@ -25,20 +24,24 @@ _TIME = (
 )
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?"
 _DAY, _MONTH, _YEAR = r"(?P<day>\d{1,2})", r"(?P<month>\d{1,2})", r"(?P<year>\d{4}|\d{2})"
-_NAME = rf"(?P<month>(?:{'|'.join(MONTHS)})[a-z]*)\.?"
-_GAP, _TH = r"[-/.,\s]+", r"(?:st|nd|rd|th)?"
+_NAME = rf"(?P<month>{ANY_MONTH})\.?"
+_GAP, _TH = r"[-/.,\s]+", r"(?:st|nd|rd|th|er|º)?"
+_OF = r"(?:(?:of|de|del)\s+)?"
 ORDERS = {  # of the parts of a date
     "year first": rf"(?P<year>\d{{4}})[-/.]{_MONTH}(?:[-/.]{_DAY})?",
     "compact": r"(?P<year>(?:18|19|20|21)\d{2})(?P<month>\d{2})(?P<day>\d{2})",
     "day first": rf"{_DAY}[-/.]{_MONTH}[-/.]{_YEAR}",
     "month first": rf"{_MONTH}[-/.]{_DAY}[-/.]{_YEAR}",
-    "day and name": rf"{_WEEKDAY}{_DAY}{_TH}{_GAP}(?:of\s+)?{_NAME}{_GAP}{_YEAR}",
+    "day and name": rf"{_WEEKDAY}{_DAY}{_TH}{_GAP}{_OF}{_NAME}{_GAP}{_OF}{_YEAR}",
     "name and day": rf"{_WEEKDAY}{_NAME}{_GAP}{_DAY}{_TH}{_GAP}{_YEAR}",
     "name and year": rf"{_NAME}{_GAP}{_YEAR}",
 }
 ISO = "year first"
-_PATTERNS = {order: rf"(?i)^\s*{date}{_TIME}\s*$" for order, date in ORDERS.items()}
-_COMPILED = {order: re.compile(pattern) for order, pattern in _PATTERNS.items()}
+_STRICT = {order: rf"(?i)^\s*{date}{_TIME}\s*$" for order, date in ORDERS.items()}
+_COMPILED = {order: re.compile(pattern) for order, pattern in _STRICT.items()}
+_PATTERNS = {  # faster: what is no month is found later
+    order: pattern.replace(ANY_MONTH, r"[^\d\s.,/-]+") for order, pattern in _STRICT.items()
+}
 _VERSION = re.compile(r"\d{1,2}([.-])(\d\1\d\d|\d\d?\1\d)|\d([.-])\d\d?\3\d\d")  # 1.2.13
 
 
@@ -58,6 +61,11 @@ class DateReading(Reading):
     def is_open(self) -> bool:
         """Whether day or month first is a guess."""
         return self.was_open != ""
+
+    @property
+    def guess(self) -> str:
+        """What an open reading assumes."""
+        return self.order
 
     def other(self) -> Self:
         """The reading with day and month exchanged."""
@@ -85,15 +93,14 @@ class DateReading(Reading):
         is_told = self.order in ("day first", "month first")
         return "text read as dates" + (f", {self.order}" if is_told else "")
 
-    def note(self, name: str) -> Sentence | None:
-        """A note if day or month first is a guess."""
-        if not self.is_open:
-            return None
+    def note(self, *names: str) -> Sentence:
+        """That day or month first is a guess."""
         date = self.read(pa.array([self.was_open]))[0].as_py().date()
         other = "day first" if self.order == "month first" else "month first"
         return Sentence(
-            f"{shown(name)}: {self.was_open!r} is read as {date}, {self.order}, though no value "
-            f"of the column settles it; if dates are written {other}, say so with ",
+            f"{named(names)}: {self.was_open!r} is read as {date}, "
+            f"{self.order}, though no value of the {'column' if len(names) == 1 else 'columns'} "
+            f"settles it; if dates are written {other}, say so with ",
             Setting("day_first", self.order == "month first"),
             ".",
         )
@@ -183,9 +190,9 @@ def _whole(texts: pa.Array) -> np.ndarray:
 
 def _months(texts: pa.Array) -> np.ndarray:
     """Months from 1, whether numbers or names; 0 if there is no such month."""
-    short = pc.utf8_lower(pc.utf8_slice_codeunits(texts, 0, 3))
-    named = pc.index_in(short, value_set=pa.array(MONTHS, short.type))
-    found: np.ndarray = _whole(texts) + pc.fill_null(pc.add(named, 1), 0).to_numpy()
+    at = pc.index_in(pc.utf8_lower(texts), value_set=pa.array(list(MONTH_OF), texts.type))
+    named = pa.array(list(MONTH_OF.values()), pa.int64()).take(at)
+    found: np.ndarray = _whole(texts) + pc.fill_null(named, 0).to_numpy(zero_copy_only=False)
     return found
 
 

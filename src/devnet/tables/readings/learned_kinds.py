@@ -10,11 +10,11 @@ from devnet.tables.readings.table_reader import TableReader
 
 
 def needs_reading(schema: pa.Schema, learned: Mapping[str, str]) -> list[str]:
-    """Columns of text where a model learned numbers or dates, given what it learned."""
+    """Columns of text where a model learned numbers, dates or times, given what it learned."""
     return [
         one.name
         for one in schema
-        if learned.get(one.name) in ("number", "date") and kind_of(one.type).name == "text"
+        if learned.get(one.name) in ("number", "date", "time") and kind_of(one.type).name == "text"
     ]
 
 

@@ -1,5 +1,6 @@
 """Numbers with currencies, percent signs, units, thousands separators or accounting brackets."""
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 
 from devnet.core.model_file import field, is_text
 from devnet.core.sentence import Sentence, Setting
-from devnet.core.wording import shown
+from devnet.core.wording import join_words
 from devnet.tables.readings.currencies import CURRENCIES, CURRENCY_OF
 from devnet.tables.readings.number_shape import (
     MAX_UNIT,
@@ -24,11 +25,12 @@ from devnet.tables.readings.number_shape import (
     is_code,
     shape_of,
 )
-from devnet.tables.readings.reading import DISTINCT_SHARE, READ_SHARE, Reading
+from devnet.tables.readings.reading import DISTINCT_SHARE, READ_SHARE, Reading, named
 
 FEW_CODES = 20  # distinct whole numbers, up to which texts of a typed table may be codes
 CODE_LENGTH = 4  # digits from which whole numbers of one length are codes
-_EDGES = f"()+{MINUS}{SPACES}\t\n\r"
+SCALE_WORDS = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
+_EDGES = f"<>=≤≥~≈()+{MINUS}{SPACES}\t\n\r"
 _NEEDED = set("0123456789.,")
 
 
@@ -49,20 +51,31 @@ class NumberReading(Reading):
     unit: str = ""  # a currency in words, or the unit as it is written
     is_scaled: bool = False  # 1.2k, 3M
     was_open: str = ""  # a text that leaves the decimal mark open, if all texts do
+    has_bounds: bool = False  # >808 and ~10 are the numbers
+    scales: tuple[str, ...] = ()  # that occurred
+    shows_mark: bool = dataclasses.field(default=False, compare=False)  # whether a text settles it
 
     @property
     def is_open(self) -> bool:
         """Whether thousands or decimals are a guess."""
         return self.was_open != ""
 
+    @property
+    def guess(self) -> str:
+        """What an open reading assumes."""
+        return self.decimal
+
     def other(self) -> Self:
         """The reading with the other decimal mark."""
         return replace(self, decimal="." if self.decimal == "," else ",", was_open="")
 
     def following(self, others: Sequence[Reading]) -> Reading:
-        """With decimal commas if all other columns of numbers have them."""
-        decimals = {one.decimal for one in others if isinstance(one, NumberReading)}
-        return self.other() if decimals == {","} else self
+        """With the decimal mark that the other columns of numbers have, if they agree on it."""
+        told = [one for one in others if isinstance(one, NumberReading) and one.shows_mark]
+        decimals = {one.decimal for one in told}
+        if len(decimals) != 1:
+            return self
+        return replace(self, decimal=decimals.pop(), was_open="")
 
     @cached_property
     def _spellings(self) -> tuple[str, ...]:
@@ -88,7 +101,9 @@ class NumberReading(Reading):
         scale = rf"(?:\s*(?:{'|'.join(SCALES)}))?" if self.is_scaled else ""
         behind = rf"(?:\s*{unit})?" if self.unit else ""
         signed = rf"{before if self.unit in CURRENCIES else sign}{number}{scale}{behind}"
-        return rf"^\s*(?:{signed}|\(\s*{signed}\s*\))\s*$"
+        bound = (r"(?:(?:[<>]=?|[≤≥~≈])\s*)?", r"\+?") if self.has_bounds else ("", "")
+        signed = rf"{bound[0]}{signed}{bound[1]}"
+        return rf"^\s*(?:{signed}(?:\s*-)?|\(\s*{signed}\s*\))\s*$"
 
     def read(self, values: pa.Array) -> pa.Array:
         """Numbers; null where a text is not one."""
@@ -96,7 +111,10 @@ class NumberReading(Reading):
         is_read = pc.match_substring_regex(texts, self._pattern)
         texts = pc.if_else(is_read, texts, pa.scalar(None, pa.large_string()))
         found = self._bare(texts).cast(pa.float64())
-        is_negative = pc.match_substring_regex(texts, rf"^[^0-9]*[({MINUS}]")
+        is_negative = pc.or_(
+            pc.match_substring_regex(texts, rf"^[^0-9]*[({MINUS}]"),
+            pc.ends_with(pc.ascii_rtrim_whitespace(texts), "-"),
+        )
         if pc.any(is_negative).as_py():
             found = pc.if_else(is_negative, pc.negate(found), found)
         return found
@@ -126,21 +144,22 @@ class NumberReading(Reading):
             words = "percentages" if self.unit == "%" else f"numbers in {self.unit}"
         if self.unit in CURRENCIES:
             words = self.unit
-        scaled = ", k as thousands and M as millions" if self.is_scaled else ""
+        scales = [f"{scale} as {SCALE_WORDS[SCALES[scale]]}" for scale in self.scales]
+        scaled = f", {join_words(scales)}" if scales else ""
+        bounds = ", >5 and <5 as 5" if self.has_bounds else ""
         comma = ", with decimal commas" if self.decimal == "," else ""
-        return f"text read as {words}{scaled}{comma}"
+        return f"text read as {words}{scaled}{bounds}{comma}"
 
-    def note(self, name: str) -> Sentence | None:
-        """A note if thousands or decimals are a guess."""
-        if not self.is_open:
-            return None
+    def note(self, *names: str) -> Sentence:
+        """That thousands or decimals are a guess."""
         here, there = (
             float(one.read(pa.array([self.was_open]))[0].as_py() or 0)
             for one in (self, self.other())
         )
         return Sentence(
-            f"{shown(name)}: {self.was_open!r} is read as {here:,.10g}, though no value of the "
-            f"column settles it; if it means {there:,.10g}, say so with ",
+            f"{named(names)}: {self.was_open!r} is read as "
+            f"{here:,.10g}, though no value of the {'column' if len(names) == 1 else 'columns'} "
+            f"settles it; if it means {there:,.10g}, say so with ",
             Setting("decimal_comma", self.decimal == "."),
             ".",
         )
@@ -148,12 +167,24 @@ class NumberReading(Reading):
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Self:
         """Invert `to_header`, with everything checked."""
+        header = {"has_bounds": False, "scales": [], "shows_mark": False, **header}
         return cls(
             decimal=field(header, "decimal", lambda value: value in (".", ",")),
             unit=field(header, "unit", lambda value: is_text(value) and len(value) < 2 * MAX_UNIT),
-            is_scaled=field(header, "is_scaled", lambda value: isinstance(value, bool)),
+            is_scaled=field(header, "is_scaled", _is_flag),
             was_open=field(header, "was_open", lambda value: is_text(value) and len(value) < 200),
+            has_bounds=field(header, "has_bounds", _is_flag),
+            scales=tuple(field(header, "scales", _are_scales)),
+            shows_mark=field(header, "shows_mark", _is_flag),
         )
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _are_scales(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(one in list(SCALES) for one in value)
 
 
 def learn_numbers(
@@ -173,18 +204,33 @@ def learn_numbers(
     shapes = [shape for shape in map(shape_of, texts) if shape is not None]
     if not shapes or len(shapes) < DISTINCT_SHARE * len(texts):
         return None
+    n_bounds = sum(shape.is_bound for shape in shapes)
+    if 2 * n_bounds > len(shapes):  # <18, 65+: names of groups
+        return None
     shapes = _with_letters_as_units(shapes)
     unit = _common_unit(shapes)
     if unit is None:
         return None
-    is_scaled = any(shape.scale for shape in shapes)
-    if not unit and not is_scaled:
+    scales = {shape.scale for shape in shapes} - {""}
+    if not unit and not scales:
         if any(is_code(text) for text in texts):
             return None
         if may_be_codes and _are_codes(texts):
             return None
     decimal, was_open = _decimal(shapes, texts, decimal_comma)
-    return NumberReading(decimal, unit, is_scaled, was_open)
+    return NumberReading(
+        decimal,
+        unit,
+        bool(scales),
+        was_open,
+        has_bounds=n_bounds > 0,
+        scales=tuple({SCALES[one]: one for one in sorted(scales, key=_by_size)}.values()),
+        shows_mark=any(decimal_of(shape.digits) == decimal for shape in shapes),
+    )
+
+
+def _by_size(scale: str) -> tuple[int, str]:
+    return SCALES[scale], scale
 
 
 def _are_codes(texts: Sequence[str]) -> bool:

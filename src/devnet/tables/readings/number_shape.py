@@ -14,9 +14,13 @@ _CURRENCY = "|".join(map(re.escape, SIGNS))
 _SHAPE = re.compile(
     rf"(?P<open>\()?\s*[+{MINUS}]?\s*(?P<before>{_CURRENCY})?\s*[+{MINUS}]?\s*"
     rf"(?P<digits>\d(?:[\d.,{SPACES}]*\d)?[.,]?|[.,]\d+)"
-    r"(?P<exponent>[eE][-+]?\d+)?\s*(?P<behind>[^\d\s().,+\-−–][^()]*)?(?P<close>\))?",
+    r"(?P<exponent>[eE][-+]?\d+)?\s*(?P<behind>[^\d\s().,+\-−–][^()]*)?"
+    r"(?P<minus>-)?(?P<close>\))?",
     re.IGNORECASE,
 )
+_SIGNED = re.compile(rf"\D*[(+{MINUS}]")
+_BOUND = re.compile(r"([<>]=?|[≤≥~≈])\s*")
+_DATE = re.compile(r"\s\d+$|\d{4}")  # März 2020, which is no unit
 
 
 class Shape(NamedTuple):
@@ -25,12 +29,16 @@ class Shape(NamedTuple):
     digits: str  # with separators
     unit: str  # "" if there is none
     scale: str  # "k" in 1.2k
+    is_bound: bool = False  # >808, ~10, 65+
 
 
 def shape_of(text: str) -> Shape | None:
     """The parts of a number; None if the text is not one."""
-    match = _SHAPE.fullmatch(text)
+    bare = _BOUND.sub("", text, count=1) if _BOUND.match(text) else text.removesuffix("+")
+    match = _SHAPE.fullmatch(bare)
     if match is None or bool(match["open"]) != bool(match["close"]):
+        return None
+    if match["minus"] and _SIGNED.match(bare):
         return None
     before, behind = match["before"] or "", (match["behind"] or "").strip()
     scale = ""
@@ -39,9 +47,9 @@ def shape_of(text: str) -> Shape | None:
         scale, behind = word, rest.strip()
     elif behind[:1] in SCALES and behind[1:].casefold() in CURRENCY_OF:  # 1.2k€
         scale, behind = behind[0], behind[1:]
-    if len(behind) > MAX_UNIT or (before and behind):
+    if len(behind) > MAX_UNIT or (before and behind) or _DATE.search(behind):
         return None
-    return Shape(match["digits"], before or behind, scale)
+    return Shape(match["digits"], before or behind, scale, bare != text)
 
 
 def decimal_of(digits: str) -> str | None:

@@ -8,8 +8,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import pyarrow as pa
 
 from devnet.core.sentence import Sentence
+from devnet.core.wording import join_words, shown
 from devnet.tables.columns.arrow_values import kind_of
 
+MAX_NAMED = 5  # columns that a note names
 READ_SHARE = 0.95  # share of the known values of a sample that must be readable
 DISTINCT_SHARE = 0.5  # the same of distinct values, many of which may be rare mistakes
 
@@ -43,6 +45,11 @@ class Reading(ABC):
         """Whether the sample left a choice, which was made by convention."""
         return False
 
+    @property
+    def guess(self) -> str:
+        """What an open reading assumes."""
+        return ""
+
     def other(self) -> Self | None:
         """The reading by the other choice, if there was one."""
         return None
@@ -59,9 +66,9 @@ class Reading(ABC):
     def in_words(self) -> str:
         """How the column is read: "text read as US dollars"."""
 
-    def note(self, name: str) -> Sentence | None:
-        """What a user should check."""
-        return None
+    def note(self, *names: str) -> Sentence:
+        """What a user should check about columns that are read so, if the reading is open."""
+        raise NotImplementedError
 
     @classmethod
     @abstractmethod
@@ -75,3 +82,9 @@ class Reading(ABC):
     def can_read(self, kind: pa.DataType) -> bool:
         """Whether values of a type are read; others are taken as they are."""
         return kind_of(kind).name in (self.reads, "text")
+
+
+def named(names: Sequence[str]) -> str:
+    """Columns that a note is about."""
+    more = [f"{len(names) - MAX_NAMED:,} others"] if len(names) > MAX_NAMED else []
+    return join_words([*map(shown, names[:MAX_NAMED]), *more])

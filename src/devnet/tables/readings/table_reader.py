@@ -6,21 +6,27 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from devnet.core.model_file import edited, field, is_count, is_texts
 from devnet.core.sentence import Sentence
 from devnet.core.wording import count_text, shown
-from devnet.tables.columns.arrow_values import is_dictionary, kind_of, plain
-from devnet.tables.readings.date_reading import DateReading, learn_dates
-from devnet.tables.readings.epoch_reading import EpochReading, learn_epoch
-from devnet.tables.readings.markers import is_marker, without
-from devnet.tables.readings.number_reading import NumberReading, learn_numbers
-from devnet.tables.readings.reading import READ_SHARE, Conventions, Reading
+from devnet.tables.columns.arrow_values import is_dictionary, numbers, plain
+from devnet.tables.readings.column_learning import AsWritten, learn_column, unreadable
+from devnet.tables.readings.compact_reading import CompactReading
+from devnet.tables.readings.date_reading import DateReading
+from devnet.tables.readings.epoch_reading import EpochReading
+from devnet.tables.readings.markers import without
+from devnet.tables.readings.number_reading import NumberReading
+from devnet.tables.readings.reading import Conventions, Reading
+from devnet.tables.readings.time_reading import TimeReading
 
-READINGS: tuple[type[Reading], ...] = (NumberReading, DateReading, EpochReading)
-LOOKED_AT = 2000  # distinct texts of a sample by which a reading is chosen
-MAX_LENGTH = 60  # characters; a longer text is neither a number nor a date
+READINGS: tuple[type[Reading], ...] = (
+    NumberReading,
+    DateReading,
+    TimeReading,
+    EpochReading,
+    CompactReading,
+)
 EXAMPLE = 40  # characters of an unreadable text that a note shows
 
 
@@ -81,6 +87,8 @@ class TableReader:
         Texts that stand for a missing value, in all columns.
     unread : mapping of str to Unread
         What could not be read in the training table, by column.
+    as_written : mapping of str to AsWritten
+        Columns that look like numbers, but stay text.
     """
 
     def __init__(
@@ -88,10 +96,12 @@ class TableReader:
         readings: Mapping[str, Reading] | None = None,
         missing: Collection[str] = (),
         unread: Mapping[str, Unread] | None = None,
+        as_written: Mapping[str, AsWritten] | None = None,
     ) -> None:
         self.readings = dict(readings or {})
         self.missing = tuple(missing)
         self.unread = dict(unread or {})
+        self.as_written = dict(as_written or {})
 
     @classmethod
     def learn(
@@ -112,12 +122,18 @@ class TableReader:
             Whether a few whole numbers as texts are codes, as the table could have stored numbers.
         """
         found: dict[str, Reading] = {}
+        as_written: dict[str, AsWritten] = {}
+        plain_numbers: list[Reading] = []
         for one in sample.schema:
             values = _one_array(without_all(sample.column(one.name), conventions.missing))
-            reading = _learned(one.name, values, conventions, may_be_codes)
-            if reading is not None:
+            reading = learn_column(one.name, values, conventions, may_be_codes=may_be_codes)
+            if isinstance(reading, AsWritten):
+                as_written[one.name] = reading
+            elif reading is not None:
                 found[one.name] = reading
-        return cls(_agreed(found), conventions.missing)
+            elif not may_be_codes and _has_fractions(values):  # written with a decimal point
+                plain_numbers.append(NumberReading(".", shows_mark=True))
+        return cls(_agreed(found, plain_numbers), conventions.missing, as_written=as_written)
 
     def only(self, names: Collection[str]) -> "TableReader":
         """The same, without columns that are not used."""
@@ -125,15 +141,16 @@ class TableReader:
             {name: one for name, one in self.readings.items() if name in names},
             self.missing,
             {name: one for name, one in self.unread.items() if name in names},
+            {name: one for name, one in self.as_written.items() if name in names},
         )
 
     def with_more(self, readings: Mapping[str, Reading]) -> "TableReader":
         """The same, with these readings as well, or instead of those of the same columns."""
-        return TableReader({**self.readings, **readings}, self.missing)
+        return TableReader({**self.readings, **readings}, self.missing, as_written=self.as_written)
 
     def counted(self, tally: Tally) -> "TableReader":
         """The same, knowing what could not be read."""
-        return TableReader(self.readings, self.missing, tally.unread)
+        return TableReader(self.readings, self.missing, tally.unread, self.as_written)
 
     def schema(self, schema: pa.Schema) -> pa.Schema:
         """Columns and types of tables after reading."""
@@ -175,9 +192,15 @@ class TableReader:
 
     def notes(self) -> list[str | Sentence]:
         """What a user should know about the reading of the training table."""
-        notes = [reading.note(name) for name, reading in self.readings.items()]
-        unread = [one.note(name, self.readings[name]) for name, one in self.unread.items()]
-        return [*(note for note in notes if note is not None), *unread]
+        alike: dict[tuple[str, str], list[str]] = {}
+        for name, reading in self.readings.items():
+            if reading.is_open:
+                alike.setdefault((reading.form, reading.guess), []).append(name)
+        return [
+            *(self.readings[names[0]].note(*names) for names in alike.values()),
+            *(one.note(name, self.readings[name]) for name, one in self.unread.items()),
+            *(one.note(name) for name, one in self.as_written.items()),
+        ]
 
     def notes_about(self, tally: Tally) -> list[str]:
         """What could not be read in another table."""
@@ -189,6 +212,7 @@ class TableReader:
             "missing": list(self.missing),
             "columns": {name: one.to_header() for name, one in self.readings.items()},
             "unread": {name: list(one) for name, one in self.unread.items()},
+            "as_written": {name: one.why for name, one in self.as_written.items()},
         }
 
     @classmethod
@@ -202,7 +226,13 @@ class TableReader:
         missing = field(header, "missing", is_texts)
         unread = field(header, "unread", lambda value: _are_unread(value, headers))
         readings = {name: _reading(one) for name, one in headers.items()}
-        return cls(readings, missing, {name: Unread(*one) for name, one in unread.items()})
+        as_written = field({"as_written": {}, **header}, "as_written", _are_texts)
+        return cls(
+            readings,
+            missing,
+            {name: Unread(*one) for name, one in unread.items()},
+            {name: AsWritten(why) for name, why in as_written.items()},
+        )
 
 
 def _reading(header: Any) -> Reading:
@@ -210,6 +240,10 @@ def _reading(header: Any) -> Reading:
         raise edited("the reading of a column", "it is not a list of named values")
     forms = {one.form: one for one in READINGS}
     return forms[field(header, "form", lambda value: value in list(forms))].from_header(header)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
 
 
 def _are_unread(value: Any, columns: Collection[str]) -> bool:
@@ -233,43 +267,14 @@ def _one_array(chunks: list[pa.Array]) -> pa.Array:
     return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
 
 
-def unreadable(values: pa.Array, found: pa.Array) -> pa.Array:
-    """Known values that were not read, without markers of missing values."""
-    failed = values.filter(pc.and_(values.is_valid(), found.is_null()))
-    if kind_of(values.type).name == "text":
-        return failed.filter(pc.invert(is_marker(failed)))
-    return failed.filter(pc.is_finite(failed))
-
-
-def _learned(
-    name: str, values: pa.Array, conventions: Conventions, may_be_codes: bool
-) -> Reading | None:
-    kind = kind_of(values.type).name
-    if is_dictionary(values.type) or kind not in ("text", "number"):
-        return None
-    if kind == "number":
-        return learn_epoch(name, plain(values))
-    known = plain(values).cast(pa.large_string()).drop_null()
-    known = pc.utf8_trim_whitespace(known.filter(pc.invert(is_marker(known))))
-    is_short = pc.less_equal(pc.utf8_length(known), MAX_LENGTH)
-    if (pc.mean(is_short).as_py() or 0) < READ_SHARE:
-        return None
-    distinct = pc.unique(known)
-    looked_at = np.unique(np.linspace(0, len(distinct) - 1, LOOKED_AT).astype(np.int64))
-    texts = distinct.take(pa.array(looked_at)).to_pylist()
-    found = learn_dates(texts, conventions.day_first) or learn_numbers(
-        texts, conventions.decimal_comma, may_be_codes=may_be_codes
-    )
-    if found is None:
-        return None
-    n_unread = len(unreadable(known, found.read(known)))
-    if n_unread > (1 - READ_SHARE) * len(known):
-        return None
-    epoch = learn_epoch(name, found.read(known)) if found == NumberReading(".") else None
-    return epoch or found
-
-
-def _agreed(found: dict[str, Reading]) -> dict[str, Reading]:
+def _agreed(found: dict[str, Reading], others: Collection[Reading]) -> dict[str, Reading]:
     """The readings; those left open follow the others."""
-    told = [one for one in found.values() if not one.is_open]
+    told = [*others, *(one for one in found.values() if not one.is_open)]
     return {name: one.following(told) if one.is_open else one for name, one in found.items()}
+
+
+def _has_fractions(values: pa.Array) -> bool:
+    if not pa.types.is_floating(values.type):
+        return False
+    found = numbers(values)
+    return bool((np.trunc(found) != found)[~np.isnan(found)].any())

@@ -58,11 +58,10 @@ class CsvSource(Source):
 
     Types are inferred from the first block. Integers are read as float64, as a decimal may come
     later. Integers of 15 digits and more are identifiers and stay int64, or text if they are too
-    long, so that none is rounded. Numbers with leading zeros are names, too, and stay text. Text
-    that is mostly numbers is read as float64: a value that is not a number is a mistake. If nearly
-    all are numbers, or marks of missing ones, it stays text, for a reading to make them numbers.
-    Times may have fractions of a second later. A column that is all
-    missing is read as text. If semicolons separate the columns, numbers may have decimal commas.
+    long, so that none is rounded. Numbers with leading zeros are names, too, and stay text. So
+    does text that is mostly numbers, for a reading to make them numbers. Times may have fractions
+    of a second later. A column that is all missing is read as text. If semicolons separate
+    the columns, numbers may have decimal commas.
 
     Parameters
     ----------
@@ -257,12 +256,12 @@ class CsvSource(Source):
         column = self.schema.names[index]
         if "invalid UTF8" in what:
             return not_utf8(self.name, f"in the column {column!r}, {self._line(row)}")
-        kind, _, value = what.partition(": invalid value ")
+        value = what.partition(": invalid value ")[2]
         where = f"{value[:80] or 'a value'} in {self._line(row)} of the column {column!r}"
+        kind = in_words(self.schema.field(column).type)
         if self._is_learned:
-            learned = in_words(self.schema.field(column).type)
             return TableError(
-                f"{self.name} holds {where}, where the model learned {learned}. Correct the "
+                f"{self.name} holds {where}, where the model learned {kind}. Correct the "
                 "value, or leave it empty if it is not known."
             )
         return UnfitValueError(

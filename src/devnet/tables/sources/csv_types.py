@@ -4,14 +4,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from devnet.tables.columns.identifiers import LONG
-from devnet.tables.readings.markers import is_marker
-from devnet.tables.readings.reading import READ_SHARE
 
-NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 DIGITS = r"^\s*[-+]?\d+\s*$"
 LEADING_ZERO = r"^\s*0+[1-9]\d*\s*$"
 DECIMAL_COMMA = r"^-?\d+,\d+$"
-MOSTLY = 0.8  # share of numbers among texts from which the others are mistakes
+MOSTLY = 0.8  # share of texts that makes a column decimal commas or long digits
 LARGEST = 2.0**63  # int64 holds only smaller numbers
 
 
@@ -30,20 +27,11 @@ def roomy(kind: pa.DataType, first: pa.Array | None) -> pa.DataType:
     """A type that also holds what may come after the first rows."""
     if pa.types.is_null(kind) or pa.types.is_binary(kind):
         return pa.string()
-    if pa.types.is_string(kind):
-        is_number = first is not None and share_of(first, NUMBER) >= MOSTLY
-        if not is_number or share_of(_without_markers(first), NUMBER) >= READ_SHARE:
-            return kind
-        return pa.float64()  # a value that is not a number is then an error
     if pa.types.is_timestamp(kind) and kind.unit == "s":
         return pa.timestamp("us", kind.tz)
     if pa.types.is_integer(kind):
         return kind if first is not None and _largest(first) >= LONG else pa.float64()
     return kind
-
-
-def _without_markers(texts: pa.Array) -> pa.Array:
-    return texts.filter(pc.invert(is_marker(texts)))
 
 
 def has_leading_zeros(texts: pa.Array) -> bool:
