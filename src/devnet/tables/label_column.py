@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from devnet.core.sentence import Setting
 from devnet.tables.table_error import TableError
 
 SHOWN = 4  # values that a message names
+MANY = 20  # different numbers, beyond which a column measures something
 OTHERS = {  # texts that are unlikely to mark anomalies, however rare they are
     *("no", "n", "none", "normal", "negative", "neg", "ok", "okay", "good", "benign", "legit"),
     *("legitimate", "genuine", "inlier", "healthy", "clean", "valid", "clear", "cleared", "pass"),
@@ -23,6 +25,14 @@ def label_text(column: pa.Array) -> pa.Array:
     """Labels as text, null if missing: 1 and 1.0 are both "1", and true is "true"."""
     trimmed = pc.utf8_trim_whitespace(written_label(column))
     return pc.if_else(pc.equal(trimmed, ""), None, trimmed)
+
+
+def as_label(anomaly: Any) -> str | None:
+    """The label that marks anomalies as text, however a caller gives it."""
+    if anomaly is None or isinstance(anomaly, str):
+        return anomaly
+    text: str | None = label_text(pa.array([anomaly]))[0].as_py()
+    return text
 
 
 def label_key(value: str) -> str:
@@ -170,6 +180,7 @@ def same_label(anomaly: str, values: Iterable[str]) -> str | None:
 
 def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int) -> str:
     if len(values) > 2:
+        _refuse_measurements(label, values)
         raise TableError(
             f"the label column {label!r} has {len(values)} or more different values "
             f"({_list(values)}), but only one can mark anomalies. Name it, and all others are "
@@ -198,6 +209,23 @@ def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int
             ".",
         )
     return value
+
+
+def _refuse_measurements(label: str, values: list[str]) -> None:
+    """Refuse many numbers, or fractions: an amount, say, in which no value marks anomalies."""
+    found = [number for value in values if (number := _number(value)) is not None]
+    has_fractions = any(number != number.to_integral_value() for number in found)
+    if len(found) == len(values) and (len(values) > MANY or has_fractions):
+        raise TableError(
+            f"the column {label!r} has {len(values)} or more different numbers ({_list(values)}), so "
+            "it looks like a measurement, not a label. Name a column that is 1 for known anomalies "
+            "with ",
+            Setting("label"),
+            "; if there is none, add it: 1 in the rows that you know to be anomalies, empty in "
+            "all others. If a single number does mark them, name it with ",
+            Setting("anomaly"),
+            ".",
+        )
 
 
 def _are_numbers(values: Iterable[str]) -> bool:
