@@ -217,7 +217,7 @@ def _refuse_measurements(label: str, values: list[str]) -> None:
     has_fractions = any(number != number.to_integral_value() for number in found)
     if len(found) == len(values) and (len(values) > MANY or has_fractions):
         raise TableError(
-            f"the column {label!r} has {len(values)} or more different numbers ({_list(values)}), so "
+            f"the column {label!r} has {len(values)} or more different numbers ({_list(values)}): "
             "it looks like a measurement, not a label. Name a column that is 1 for known anomalies "
             "with ",
             Setting("label"),
