@@ -64,7 +64,7 @@ def devnet(folder, monkeypatch):
             "'1' would mark them, but most rows have it, 380 of 400. Say which value marks "
             "anomalies, '1' or '0': --anomaly 0",
         ),
-        ("fit t.csv --label amount -o m.devnet", "looks like a measurement, not a label"),
+        ("fit t.csv --label amount -o m.devnet", "looks like a measurement or a name of rows, not"),
         ("fit t.csv --label fraud --anomaly yes -o m.devnet", "no row has the value 'yes'"),
         ("fit words.csv --label fraud --anomaly 1 -o m.devnet", "no row has the value '1'"),
         ("compare words.csv --label fraud --anomaly 1", "no row has the value '1'"),
