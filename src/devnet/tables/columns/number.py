@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from devnet.core.model_file import edited
 from devnet.core.wording import missing_text, number_text, shown
-from devnet.tables.columns.arrow_values import numbers
+from devnet.tables.columns.arrow_values import numbers, plain
 from devnet.tables.columns.column import (
     ColumnEncoding,
     ColumnSummary,
@@ -55,7 +55,7 @@ class NumberSummary(ColumnSummary):
         low, high, mean = self.low, self.high, self.sum.mean()
         found = numbers(sample)
         if not self.n_missing and names_rows(self.name, sample, found):
-            return unique(self.name)
+            return unique(self.name, nearly=len(np.unique(plain(sample))) < len(sample))
         if names_others(self.name, found):
             return LeftOut(self.name, Why.NAMED, "identifier by its name")
         if low == high and not self.n_missing:
