@@ -3,7 +3,9 @@
 import pyarrow as pa
 import pytest
 
+from devnet.tables.readings.reading import Conventions
 from devnet.tables.readings.side_reading import SideReading, learn_sides
+from devnet.tables.readings.table_reader import TableReader
 
 
 @pytest.mark.parametrize(
@@ -31,3 +33,10 @@ def test_five_newton_are_no_latitude(texts):
 def test_a_model_of_degrees_takes_plain_numbers():
     found = SideReading("longitude").read(pa.array(["-78.5", "6.6°E", "east", None]))
     assert found.to_pylist() == [-78.5, 6.6, None, None]
+
+
+def test_degrees_with_points_settle_what_1_000_mb_means():
+    batch = pa.record_batch({"lat": ["31.3°N", "12.5°S"], "pressure": ["1,000 mb", "1,005 mb"]})
+    reader = TableReader.learn(batch, Conventions(), may_be_codes=False)
+    assert not reader.notes()
+    assert reader.readings["pressure"].read(pa.array(["1,005 mb"])).to_pylist() == [1005]

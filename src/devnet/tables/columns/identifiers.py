@@ -24,7 +24,8 @@ NAMES_OTHERS = re.compile(
     r"(?i:(.*[\W_])?(id|uuid|guid)([\W_](str|hash|hashed))?)"
     r"|.*[a-z0-9](Id|ID|Uuid|UUID|Guid|GUID)"
 )
-CHANCE = 20  # equal values to expect of chance, from which hardly any are no chance
+CHANCE = 200  # equal values to expect of chance, from which hardly any are no chance
+RANK = re.compile(r"(?i:(.*[\W_])?(rank|ranking|position|place|order)([\W_].*)?)")
 RARELY = 0.25  # of these, up to which equal rows may be the cause
 
 
@@ -54,7 +55,7 @@ def names_rows(name: str, values: pa.Array, found: np.ndarray) -> bool:
         return True
     rises = found[1:] > found[:-1]
     is_sorted = not n_repeated and bool(rises.all() or not rises.any())
-    return is_sorted or _are_used_up(ordered, n_repeated)
+    return is_sorted or (not RANK.fullmatch(name) and _are_used_up(ordered, n_repeated))
 
 
 def _are_used_up(ordered: np.ndarray, n_repeated: int) -> bool:

@@ -70,14 +70,18 @@ class NumberReading(Reading):
         """What an open reading assumes."""
         return self.decimal
 
+    @property
+    def mark(self) -> str:
+        """The decimal mark, if a value shows which one it is."""
+        return self.decimal if self.shows_mark else ""
+
     def other(self) -> Self:
         """The reading with the other decimal mark."""
         return replace(self, decimal="." if self.decimal == "," else ",", was_open="")
 
     def following(self, others: Sequence[Reading]) -> Reading:
         """With the decimal mark that the other columns of numbers have, if they agree on it."""
-        told = [one for one in others if isinstance(one, NumberReading) and one.shows_mark]
-        decimals = {one.decimal for one in told}
+        decimals = {one.mark for one in others} - {""}
         if len(decimals) != 1:
             return self
         return replace(self, decimal=decimals.pop(), was_open="")

@@ -50,6 +50,11 @@ class Reading(ABC):
         """What an open reading assumes."""
         return ""
 
+    @property
+    def mark(self) -> str:
+        """The decimal mark, if a value shows which one it is."""
+        return ""
+
     def other(self) -> Self | None:
         """The reading by the other choice, if there was one."""
         return None

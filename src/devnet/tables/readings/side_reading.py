@@ -1,5 +1,6 @@
 """Numbers whose sign is a letter behind them: 31.3°N and 12.5°S, 1,200.00 DR and 80.00 CR."""
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import pyarrow as pa
 
 from devnet.core.model_file import field
+from devnet.tables.readings.number_shape import decimal_of
 from devnet.tables.readings.reading import READ_SHARE, Reading, read_distinct
 
 
@@ -48,6 +50,12 @@ class SideReading(Reading):
     becomes: ClassVar[pa.DataType] = pa.float64()
 
     sides: str  # of SIDES
+    decimal: str = dataclasses.field(default="", compare=False)  # the mark that occurred
+
+    @property
+    def mark(self) -> str:
+        """The decimal mark, if a value shows which one it is."""
+        return self.decimal
 
     def read(self, values: pa.Array) -> pa.Array:
         """Numbers; null where a text is not one."""
@@ -71,7 +79,10 @@ class SideReading(Reading):
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Self:
         """Invert `to_header`, with everything checked."""
-        return cls(field(header, "sides", lambda value: value in list(SIDES)))
+        return cls(
+            field(header, "sides", lambda value: value in list(SIDES)),
+            field({"decimal": "", **header}, "decimal", lambda value: value in ("", ".", ",")),
+        )
 
 
 _PARTS = ("whole", "minutes", "seconds")
@@ -87,5 +98,6 @@ def learn_sides(texts: Sequence[str]) -> SideReading | None:
         is_told = name != "account" and any("°" in match[0] for match in found)
         has_both = len({match["side"].upper() for match in found}) == 2
         if found and len(found) >= READ_SHARE * len(texts) and (has_both or is_told):
-            return SideReading(name)
+            marks = {decimal_of(match["whole"]) or "" for match in found} & {".", ","}
+            return SideReading(name, marks.pop() if len(marks) == 1 else "")
     return None
