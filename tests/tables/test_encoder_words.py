@@ -279,9 +279,9 @@ def test_the_header_is_readable_and_round_trips():
 
 
 def test_ids_of_18_digits_that_duplicate_rows_repeat_are_identifiers():
-    ids = shuffled(np.arange(N) + 520_238_684_948_688_896)
+    ids = shuffled(np.arange(N) * 10**12 + 520_238_684_948_688_896)
     ids[:3] = ids[3:6]
-    assert left_out(ids, "id_str") == "identifier: nearly every value occurs once"
+    assert left_out(ids, "id_str").startswith("identifier by its name")
     assert left_out(ids, "post") == "identifier: nearly every value occurs once"
 
 
