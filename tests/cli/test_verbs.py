@@ -269,7 +269,7 @@ BAD_WORDS = [
     (["explain", "m.devnet", "t.csv", "--row", "800"], "numbered from 0 to 799"),
     (["explain", "m.devnet", "t.csv", "--row", "-1"], "there is no row -1"),
     (["policy", "m.devnet"], "give one of --budget"),
-    (["inspect", "t.parquet"], "is not a model; the model comes first"),
+    (["inspect", "t.parquet"], "is not a model; learn one from the table: devnet fit t.parquet"),
     (["compare", "t.csv", "--label", "nix"], "unknown column 'nix'"),
     (["fti"], "Did you mean 'fit'?"),
 ]

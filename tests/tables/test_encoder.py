@@ -295,3 +295,9 @@ def test_the_layout_says_which_columns_of_the_matrix_belong_together():
     assert encoder.layout.n_columns == encoder.n_columns
     assert encoder.layout.widths == tuple(column.width for column in encoder.columns)
     assert not any(encoder.layout.is_wide)
+
+
+def test_dates_that_are_months_have_no_weekday():
+    months = [datetime.datetime(2015 + i // 12 % 6, i % 12 + 1, 1) for i in range(200)]
+    encoder = learned({"issued": months})
+    assert encoder.columns[0].parts == ("month", "years")

@@ -276,3 +276,21 @@ def test_the_header_is_readable_and_round_trips():
     assert again.left_out == WORDS.left_out
     assert header["columns"][1]["values"][0] == ["DE", 61]
     assert again.to_header() == header
+
+
+def test_ids_of_18_digits_that_duplicate_rows_repeat_are_identifiers():
+    ids = shuffled(np.arange(N) * 10**12 + 520_238_684_948_688_896)
+    ids[:3] = ids[3:6]
+    assert left_out(ids, "id_str").startswith("identifier by its name")
+    assert left_out(ids, "post") == "identifier: nearly every value occurs once"
+
+
+def test_row_numbers_of_a_shuffled_half_of_a_table_are_identifiers():
+    numbers = np.random.default_rng(0).permutation(2000)[:1000]
+    assert left_out(numbers, "X") == "identifier: every value occurs once"
+    assert left_out(numbers, "rank") is None
+
+
+def test_whole_numbers_that_are_equal_as_often_as_by_chance_are_numbers():
+    numbers = np.random.default_rng(0).integers(0, 2000, 1000)
+    assert left_out(numbers, "X") is None

@@ -109,3 +109,23 @@ def test_the_typical_row_of_an_old_file_stays(tmp_path):
     loaded = devnet.load(tmp_path / "m.devnet")
     np.testing.assert_array_equal(loaded.explainer_.baseline, fitted().explainer_.baseline)
     assert loaded.explainer_.typical_score == fitted().explainer_.typical_score
+
+
+def test_a_typical_row_of_values_that_rarely_occur_together_is_a_row_that_occurs():
+    generator = np.random.default_rng(0)
+    one = generator.choice(["a", "b"], N, p=[0.55, 0.45])
+    other = np.where(one == "a", "y", "x")  # most common: a and x, which only anomalies have
+    is_fraud = generator.random(N) < 0.04
+    one[is_fraud], other[is_fraud] = "a", "x"
+    other[(one == "a") & (generator.random(N) < 0.1)] = "z"
+    table = {
+        "one": one,
+        "other": other,
+        "amount": generator.lognormal(3, 1, N),
+        "fraud": [1 if fraud and i % 2 else None for i, fraud in enumerate(is_fraud)],
+    }
+    model = TableModel("PU trees", random_state=0).fit(table, "fraud")
+    scores = model.score(table)["anomaly_score"].to_numpy()
+    assert model.explainer_.typical_score <= np.quantile(scores, 0.8)
+    matrix = model.encoder_.encode_checked(encoder_rows(table, model.encoder_))
+    assert (matrix == model.explainer_.baseline).all(axis=1).any()

@@ -222,9 +222,7 @@ def open_model(path: Path) -> "TableModel":
         model = load(path)
     except ModelFileError:
         if path.is_file() and path.suffix.lower() in TABLE_SUFFIXES:
-            raise click.UsageError(
-                f"{path} is not a model; the model comes first, then the table."
-            ) from None
+            raise click.UsageError(f"{path} is not a model; {_instead_of_a_table(path)}") from None
         raise
     if not isinstance(model, TableModel):
         raise click.UsageError(
@@ -233,6 +231,13 @@ def open_model(path: Path) -> "TableModel":
             "TABLE --label COLUMN --output MODEL"
         )
     return model
+
+
+def _instead_of_a_table(path: Path) -> str:
+    """What to type if a table is given for a model."""
+    if any(one.name == "table" for one in click.get_current_context().command.params):
+        return "the model comes first, then the table."
+    return f"learn one from the table: devnet fit {path} --label COLUMN --output MODEL"
 
 
 def echo_json(value: Any) -> None:

@@ -63,7 +63,7 @@ def test_over_808_is_read_as_808(training):
     rows = training(rate=rates)
     assert rows.summary.columns["rate"].n_missing == 0
     assert 808 in values(rows, "rate")
-    assert rows.summary.reader.readings["rate"].in_words() == "text read as numbers, >5 and <5 as 5"
+    assert rows.summary.reader.readings["rate"].in_words() == "text read as numbers, >800 as 800"
 
 
 def test_numbers_among_many_words_stay_text_and_the_note_says_why(training):

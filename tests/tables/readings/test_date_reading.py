@@ -46,6 +46,10 @@ def dates(*texts, day_first=None):
         ("5 de marzo de 2020", datetime(2020, 3, 5)),
         ("5 GENNAIO 2020", datetime(2020, 1, 5)),
         ("Sept. 5, 2020", datetime(2020, 9, 5)),
+        ("Sun May 24 22:41:34 2020", datetime(2020, 5, 24, 22, 41, 34)),
+        ("Sun May 24 22:41:34 +0000 2020", datetime(2020, 5, 24, 22, 41, 34)),
+        ("05/24/2020 22:41 EST", datetime(2020, 5, 24, 22, 41)),
+        ("05/2020", datetime(2020, 5, 1)),
     ],
 )
 def test_dates_as_people_write_them(text, expected):
@@ -56,6 +60,7 @@ def test_dates_as_people_write_them(text, expected):
     "text",
     [
         "1.2.13",
+        "9.5/10",
         "10-19",
         "192.168.0.1",
         "555-1234",

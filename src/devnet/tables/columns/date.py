@@ -70,6 +70,8 @@ class DateSummary(ColumnSummary):
         known = wall_clock(sample)[~is_missing(sample)]
         found = encoded_parts(known, PARTS if is_long else PARTS[:-1], low, high)
         found = {part: value for part, value in found.items() if len(value) and np.ptp(value) > 0}
+        if "day" not in found and "month" in found:  # Mar-2020: its first day is no Sunday
+            found.pop("weekday", None)
         if len(found) > 1 and self.high - self.low > MONTH:
             found.pop("day", None)
         if not found and not self.n_missing:

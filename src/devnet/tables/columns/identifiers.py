@@ -15,11 +15,18 @@ LONG_DIGITS = 15  # which quantities rarely have
 LONG = 10 ** (LONG_DIGITS - 1)  # the smallest whole number of so many digits
 MIN_OTHERS = 50  # fewer may be the codes of a category
 IDENTIFIER = re.compile(
-    r"(?i:(.*[\W_])?(id|uuid|guid|key|no|number|nr|index))"
+    r"(?i:(.*[\W_])?(id|uuid|guid|key|no|number|nr|index)([\W_](str|hash|hashed))?)"
+    r"|(?i:row[\W_]?(names?)?)"
     r"|.*[a-z0-9](Id|ID|Uuid|UUID|Key|No|Nr|Number)"
     r"|Unnamed: \d+"
 )
-NAMES_OTHERS = re.compile(r"(?i:(.*[\W_])?(id|uuid|guid))|.*[a-z0-9](Id|ID|Uuid|UUID|Guid|GUID)")
+NAMES_OTHERS = re.compile(
+    r"(?i:(.*[\W_])?(id|uuid|guid)([\W_](str|hash|hashed))?)"
+    r"|.*[a-z0-9](Id|ID|Uuid|UUID|Guid|GUID)"
+)
+CHANCE = 200  # equal values to expect of chance, from which hardly any are no chance
+RANK = re.compile(r"(?i:(.*[\W_])?(rank|ranking|position|place|order)([\W_].*)?)")
+RARELY = 0.25  # of these, up to which equal rows may be the cause
 
 
 def unique(name: str, *, nearly: bool = False) -> LeftOut:
@@ -30,9 +37,9 @@ def unique(name: str, *, nearly: bool = False) -> LeftOut:
 
 
 def names_rows(name: str, values: pa.Array, found: np.ndarray) -> bool:
-    """Whether numbers are whole, all distinct, and long, named or sorted as identifiers are.
+    """Whether numbers are whole, nearly all distinct, and long, named or used up as names are.
 
-    `found` are the values as float64, NaN where one is missing.
+    `found` are the values as float64, NaN where one is missing. Equal rows repeat names.
     """
     if len(found) < MIN_IDENTIFIERS or pa.types.is_duration(values.type):
         return False
@@ -41,13 +48,21 @@ def names_rows(name: str, values: pa.Array, found: np.ndarray) -> bool:
     if pa.types.is_integer(values.type):  # large ones may be equal as float64
         found = values.to_numpy(zero_copy_only=False)
     ordered = np.sort(found)
-    if (ordered[1:] == ordered[:-1]).any():
+    n_repeated = int((ordered[1:] == ordered[:-1]).sum())
+    if n_repeated > (1 - DISTINCT_CODES) * len(found):
         return False
-    if np.abs(ordered).min() >= LONG:
+    if abs(ordered[len(ordered) // 2]) >= LONG or IDENTIFIER.fullmatch(name):
         return True
     rises = found[1:] > found[:-1]
-    is_sorted = bool(rises.all() or not rises.any())
-    return is_sorted or IDENTIFIER.fullmatch(name) is not None
+    is_sorted = not n_repeated and bool(rises.all() or not rises.any())
+    return is_sorted or (not RANK.fullmatch(name) and _are_used_up(ordered, n_repeated))
+
+
+def _are_used_up(ordered: np.ndarray, n_repeated: int) -> bool:
+    """Whether far fewer whole numbers are equal than if each row had any of their range."""
+    n_rows, n_numbers = len(ordered), float(ordered[-1]) - float(ordered[0]) + 1
+    by_chance = n_rows + n_numbers * np.expm1(-n_rows / n_numbers)
+    return bool(by_chance >= CHANCE and n_repeated < RARELY * by_chance)
 
 
 def names_others(name: str, found: np.ndarray) -> bool:

@@ -5,10 +5,11 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from devnet.core.model_file import edited
 from devnet.core.wording import missing_text, number_text, shown
-from devnet.tables.columns.arrow_values import numbers
+from devnet.tables.columns.arrow_values import numbers, plain
 from devnet.tables.columns.column import (
     ColumnEncoding,
     ColumnSummary,
@@ -56,9 +57,12 @@ class NumberSummary(ColumnSummary):
         """Return the encoding, or why there is none."""
         low, high, mean = self.low, self.high, self.sum.mean()
         found = numbers(sample)
+        is_named = names_others(self.name, found)
         if not self.n_missing and names_rows(self.name, sample, found):
-            return unique(self.name)
-        if names_others(self.name, found):
+            is_nearly = pc.count_distinct(plain(sample)).as_py() < len(sample)
+            if not (is_nearly and is_named):
+                return unique(self.name, nearly=is_nearly)
+        if is_named:
             return LeftOut(self.name, Why.NAMED, "identifier by its name")
         if low == high and not self.n_missing:
             return LeftOut(self.name, Why.CONSTANT, f"constant: always {number_text(low)}")

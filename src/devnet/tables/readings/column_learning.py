@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from devnet.core.wording import cut, join_words, share_text, shown
 from devnet.tables.columns.arrow_values import is_dictionary, kind_of, plain
 from devnet.tables.readings.compact_reading import learn_compact
+from devnet.tables.readings.compound_reading import learn_compound
 from devnet.tables.readings.currencies import CURRENCY_OF
 from devnet.tables.readings.date_reading import learn_dates
 from devnet.tables.readings.epoch_reading import learn_epoch
@@ -17,6 +18,7 @@ from devnet.tables.readings.markers import is_marker
 from devnet.tables.readings.number_reading import NumberReading, learn_numbers
 from devnet.tables.readings.number_shape import shape_of
 from devnet.tables.readings.reading import READ_SHARE, Conventions, Reading
+from devnet.tables.readings.side_reading import learn_sides
 from devnet.tables.readings.time_reading import learn_times
 
 LOOKED_AT = 2000  # distinct texts of a sample by which a reading is chosen
@@ -79,7 +81,9 @@ def _by_texts(
     looked_at = np.unique(np.linspace(0, len(distinct) - 1, LOOKED_AT).astype(np.int64))
     texts = distinct.take(pa.array(looked_at)).to_pylist()
     found: Reading | None = (
-        learn_times(texts)
+        learn_compound(texts)
+        or learn_sides(texts)
+        or learn_times(texts)
         or learn_dates(texts, conventions.day_first)
         or learn_numbers(texts, conventions.decimal_comma, may_be_codes=may_be_codes)
     )

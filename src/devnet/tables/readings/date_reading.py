@@ -18,9 +18,14 @@ from devnet.tables.readings.reading import DISTINCT_SHARE, Reading, named
 PIVOT = 70  # two digits from here on are years of the last century
 YEARS = (1800, 2200)
 PARTS = ("year", "month", "day", "hour", "minute", "second", "fraction", "half")
+_ZONE = r"(?:Z|UTC|GMT|\+00:?00|[ECMP][SD]?T|CES?T|BST)"  # the clock is taken as it is
 _TIME = (
     r"(?:(?:T|,?\s+(?:at\s+)?|:)(?P<hour>\d{1,2})(?::?(?P<minute>\d{2})(?::?(?P<second>\d{2})"
-    r"(?:[.,](?P<fraction>\d{1,9}))?)?)?\s*(?P<half>[ap]\.?m\.?)?\s*(?:Z|UTC|GMT|\+00:?00)?)?"
+    rf"(?:[.,](?P<fraction>\d{{1,9}}))?)?)?\s*(?P<half>[ap]\.?m\.?)?\s*{_ZONE}?)?"
+)
+_CLOCK = (
+    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
+    r"\s*(?P<half>[ap]\.?m\.?)?"
 )
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?"
 _DAY, _MONTH, _YEAR = r"(?P<day>\d{1,2})", r"(?P<month>\d{1,2})", r"(?P<year>\d{4}|\d{2})"
@@ -35,13 +40,18 @@ ORDERS = {  # of the parts of a date
     "day and name": rf"{_WEEKDAY}{_DAY}{_TH}{_GAP}{_OF}{_NAME}{_GAP}{_OF}{_YEAR}",
     "name and day": rf"{_WEEKDAY}{_NAME}{_GAP}{_DAY}{_TH}{_GAP}{_YEAR}",
     "name and year": rf"{_NAME}{_GAP}{_YEAR}",
+    "month and year": rf"{_MONTH}[-/](?P<year>(?:19|20)\d{{2}})",
+    "year last": rf"{_WEEKDAY}{_NAME}\s+{_DAY},?\s+{_CLOCK}\s+(?:{_ZONE}\s+)?(?P<year>\d{{4}})",
 }
 ISO = "year first"
-_STRICT = {order: rf"(?i)^\s*{date}{_TIME}\s*$" for order, date in ORDERS.items()}
+_STRICT = {
+    order: rf"(?i)^\s*{date}{'' if _CLOCK in date else _TIME}\s*$" for order, date in ORDERS.items()
+}
 _COMPILED = {order: re.compile(pattern) for order, pattern in _STRICT.items()}
 _PATTERNS = {  # faster: what is no month is found later
     order: pattern.replace(ANY_MONTH, r"[^\d\s.,/-]+") for order, pattern in _STRICT.items()
 }
+_MIXED = re.compile(r"\d+([-/.])\d+(?!\1)[-/.]\d+")  # 9.5/10
 _VERSION = re.compile(r"\d{1,2}([.-])(\d\1\d\d|\d\d?\1\d)|\d([.-])\d\d?\3\d\d")  # 1.2.13
 
 
@@ -125,7 +135,7 @@ def learn_dates(texts: Sequence[str], day_first: bool | None) -> DateReading | N
         Whether 04/05/2017 is in May, if that is known.
     """
     read = {
-        order: [text for text in texts if pattern.match(text)]
+        order: [text for text in texts if pattern.match(text) and not _MIXED.match(text)]
         for order, pattern in _COMPILED.items()
     }
     order = max(read, key=lambda order: len(read[order]))

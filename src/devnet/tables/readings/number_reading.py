@@ -18,6 +18,7 @@ from devnet.tables.readings.currencies import CURRENCIES, CURRENCY_OF
 from devnet.tables.readings.number_shape import (
     MAX_UNIT,
     MINUS,
+    SCALE_WORDS,
     SCALES,
     SPACES,
     Shape,
@@ -29,7 +30,9 @@ from devnet.tables.readings.reading import DISTINCT_SHARE, READ_SHARE, Reading, 
 
 FEW_CODES = 20  # distinct whole numbers, up to which texts of a typed table may be codes
 CODE_LENGTH = 4  # digits from which whole numbers of one length are codes
-SCALE_WORDS = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
+UNIT_WORDS = {"in": "inches", '"': "inches"}
+_MOST = re.compile(r"(?:/|of|out of) ?(\d+)")  # 7 of 10
+_RATE_SIGN = re.compile(r"^(/|p\.|per|an?)\s*")
 _EDGES = f"<>=≤≥~≈()+{MINUS}{SPACES}\t\n\r"
 _NEEDED = set("0123456789.,")
 
@@ -53,6 +56,8 @@ class NumberReading(Reading):
     was_open: str = ""  # a text that leaves the decimal mark open, if all texts do
     has_bounds: bool = False  # >808 and ~10 are the numbers
     scales: tuple[str, ...] = ()  # that occurred
+    rate: str = ""  # "/hr" behind amounts of money
+    bound: str = dataclasses.field(default="", compare=False)  # one that occurred: ">808"
     shows_mark: bool = dataclasses.field(default=False, compare=False)  # whether a text settles it
 
     @property
@@ -65,14 +70,18 @@ class NumberReading(Reading):
         """What an open reading assumes."""
         return self.decimal
 
+    @property
+    def mark(self) -> str:
+        """The decimal mark, if a value shows which one it is."""
+        return self.decimal if self.shows_mark else ""
+
     def other(self) -> Self:
         """The reading with the other decimal mark."""
         return replace(self, decimal="." if self.decimal == "," else ",", was_open="")
 
     def following(self, others: Sequence[Reading]) -> Reading:
         """With the decimal mark that the other columns of numbers have, if they agree on it."""
-        told = [one for one in others if isinstance(one, NumberReading) and one.shows_mark]
-        decimals = {one.decimal for one in told}
+        decimals = {one.mark for one in others} - {""}
         if len(decimals) != 1:
             return self
         return replace(self, decimal=decimals.pop(), was_open="")
@@ -100,10 +109,12 @@ class NumberReading(Reading):
         before = rf"(?:{unit}\s*{sign}|{sign}{unit}\s*|{sign})"
         scale = rf"(?:\s*(?:{'|'.join(SCALES)}))?" if self.is_scaled else ""
         behind = rf"(?:\s*{unit})?" if self.unit else ""
+        behind += rf"(?:\s*(?i:{re.escape(self.rate)}))?" if self.rate else ""
         signed = rf"{before if self.unit in CURRENCIES else sign}{number}{scale}{behind}"
         bound = (r"(?:(?:[<>]=?|[≤≥~≈])\s*)?", r"\+?") if self.has_bounds else ("", "")
         signed = rf"{bound[0]}{signed}{bound[1]}"
-        return rf"^\s*(?:{signed}(?:\s*-)?|\(\s*{signed}\s*\))\s*$"
+        outside = rf"|{unit}\s*\(\s*{number}{scale}\s*\)" if self.unit in CURRENCIES else ""
+        return rf"^\s*(?:{signed}(?:\s*-)?|\(\s*{signed}\s*\){outside})\s*$"
 
     def read(self, values: pa.Array) -> pa.Array:
         """Numbers; null where a text is not one."""
@@ -121,6 +132,8 @@ class NumberReading(Reading):
 
     def _bare(self, texts: pa.Array) -> pa.Array:
         """Digits with a decimal point, without sign and unit."""
+        if self.rate:
+            texts = pc.replace_substring_regex(texts, f"(?i:{re.escape(self.rate)})", "")
         signs = "".join(self._spellings)
         if set(signs) & _NEEDED or self.is_scaled:  # CO2, Rs.: more than its signs are at the edge
             unit = "|".join(map(re.escape, self._spellings)) or "$^"
@@ -141,12 +154,18 @@ class NumberReading(Reading):
         """How the column is read."""
         words = "numbers"
         if self.unit:
-            words = "percentages" if self.unit == "%" else f"numbers in {self.unit}"
+            unit = UNIT_WORDS.get(self.unit, self.unit)
+            words = "percentages" if self.unit == "%" else f"numbers in {unit}"
+            most = _MOST.fullmatch(self.unit)
+            words = f"numbers out of {most[1]}" if most else words
         if self.unit in CURRENCIES:
-            words = self.unit
-        scales = [f"{scale} as {SCALE_WORDS[SCALES[scale]]}" for scale in self.scales]
+            words = f"{self.unit} {_RATE_SIGN.sub('per ', self.rate)}".strip()
+        told = [(scale, SCALE_WORDS[SCALES[scale]]) for scale in self.scales]
+        scales = [f"{scale} as {word}" for scale, word in told if f"{scale.lower()}s" != word]
         scaled = f", {join_words(scales)}" if scales else ""
-        bounds = ", >5 and <5 as 5" if self.has_bounds else ""
+        shape = shape_of(self.bound)
+        example = f"{self.bound} as {shape.digits}" if shape else ">5 and <5 as 5"
+        bounds = f", {example}" if self.has_bounds else ""
         comma = ", with decimal commas" if self.decimal == "," else ""
         return f"text read as {words}{scaled}{bounds}{comma}"
 
@@ -168,6 +187,7 @@ class NumberReading(Reading):
     def from_header(cls, header: dict[str, Any]) -> Self:
         """Invert `to_header`, with everything checked."""
         header = {"has_bounds": False, "scales": [], "shows_mark": False, **header}
+        header = {"rate": "", "bound": "", **header}
         return cls(
             decimal=field(header, "decimal", lambda value: value in (".", ",")),
             unit=field(header, "unit", lambda value: is_text(value) and len(value) < 2 * MAX_UNIT),
@@ -175,6 +195,8 @@ class NumberReading(Reading):
             was_open=field(header, "was_open", lambda value: is_text(value) and len(value) < 200),
             has_bounds=field(header, "has_bounds", _is_flag),
             scales=tuple(field(header, "scales", _are_scales)),
+            rate=field(header, "rate", lambda value: is_text(value) and len(value) <= MAX_UNIT),
+            bound=field(header, "bound", lambda value: is_text(value) and len(value) < 200),
             shows_mark=field(header, "shows_mark", _is_flag),
         )
 
@@ -209,7 +231,8 @@ def learn_numbers(
         return None
     shapes = _with_letters_as_units(shapes)
     unit = _common_unit(shapes)
-    if unit is None:
+    rates = Counter(shape.rate.casefold() for shape in shapes).most_common()
+    if unit is None or rates[0][1] < READ_SHARE * len(shapes):
         return None
     scales = {shape.scale for shape in shapes} - {""}
     if not unit and not scales:
@@ -226,7 +249,14 @@ def learn_numbers(
         has_bounds=n_bounds > 0,
         scales=tuple({SCALES[one]: one for one in sorted(scales, key=_by_size)}.values()),
         shows_mark=any(decimal_of(shape.digits) == decimal for shape in shapes),
+        rate=rates[0][0],
+        bound=next((text for text in texts if _is_bound(text)), ""),
     )
+
+
+def _is_bound(text: str) -> bool:
+    shape = shape_of(text)
+    return shape is not None and shape.is_bound
 
 
 def _by_size(scale: str) -> tuple[int, str]:

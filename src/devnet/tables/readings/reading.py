@@ -1,7 +1,7 @@
 """What all readings share: the values of a column become numbers or dates, and a note says how."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -50,6 +50,11 @@ class Reading(ABC):
         """What an open reading assumes."""
         return ""
 
+    @property
+    def mark(self) -> str:
+        """The decimal mark, if a value shows which one it is."""
+        return ""
+
     def other(self) -> Self | None:
         """The reading by the other choice, if there was one."""
         return None
@@ -82,6 +87,15 @@ class Reading(ABC):
     def can_read(self, kind: pa.DataType) -> bool:
         """Whether values of a type are read; others are taken as they are."""
         return kind_of(kind).name in (self.reads, "text")
+
+
+def read_distinct(
+    values: pa.Array, read: Callable[[str], float | None], becomes: pa.DataType
+) -> pa.Array:
+    """Values of texts, each distinct text read once; null where there is none."""
+    codes = values.cast(pa.large_string()).dictionary_encode()
+    found = [read(text) for text in codes.dictionary.to_pylist()]
+    return pa.array(found, becomes).take(codes.indices)
 
 
 def named(names: Sequence[str]) -> str:

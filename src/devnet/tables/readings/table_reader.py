@@ -13,11 +13,13 @@ from devnet.core.wording import count_text, shown
 from devnet.tables.columns.arrow_values import is_dictionary, numbers, plain
 from devnet.tables.readings.column_learning import AsWritten, learn_column, unreadable
 from devnet.tables.readings.compact_reading import CompactReading
+from devnet.tables.readings.compound_reading import CompoundReading
 from devnet.tables.readings.date_reading import DateReading
 from devnet.tables.readings.epoch_reading import EpochReading
 from devnet.tables.readings.markers import without
 from devnet.tables.readings.number_reading import NumberReading
 from devnet.tables.readings.reading import Conventions, Reading
+from devnet.tables.readings.side_reading import SideReading
 from devnet.tables.readings.time_reading import TimeReading
 
 READINGS: tuple[type[Reading], ...] = (
@@ -26,6 +28,8 @@ READINGS: tuple[type[Reading], ...] = (
     TimeReading,
     EpochReading,
     CompactReading,
+    SideReading,
+    CompoundReading,
 )
 EXAMPLE = 40  # characters of an unreadable text that a note shows
 
