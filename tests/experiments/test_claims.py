@@ -1,12 +1,20 @@
 """The file of claims is complete and can be answered; a wrong one gets a sentence."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from devnet.detectors.methods import METHODS
+from devnet.experiments.cells import RANKING
+from devnet.experiments.claim_evidence import Evidence
 from devnet.experiments.claims import read_claims
+from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import experiment_names, read_experiments
+from devnet.experiments.results import RunRecord
+from devnet.experiments.verdicts import check
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 CLAIMS = read_claims(FOLDER)
@@ -67,6 +75,9 @@ def test_every_claim_can_be_answered_by_an_experiment(claim):
         sets = experiments[claim.experiment].datasets
         assert set(claim.ask.get("datasets", [])) <= set(sets)
         assert {dataset for _, dataset in claim.ask.get("cases", [])} <= set(sets)
+        methods = experiments[claim.experiment].methods
+        setting = claim.ask.get("setting", "")
+        assert not setting or any(name.startswith(f"{setting} ") for name in methods)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
@@ -75,6 +86,38 @@ def test_what_refutes_a_claim_is_the_number_that_its_verdict_uses(claim):
         numbers = [float(n) for n in re.findall(r"\d+(?:\.\d+)?", claim.refuted_by)]
         assert abs(claim.refuted_at) in numbers
     assert not claim.claim.endswith(".")
+
+
+def made_up(experiment):
+    """A finished line for every planned run, with all methods that claims may be about."""
+    methods = {name: {"method": name} for name in METHODS}
+    full = replace(experiment, methods=methods | experiment.methods, fewer=[])
+    generator = np.random.default_rng(0)
+    metrics = [*RANKING, *(f"normal beyond {level}" for level in LEVELS)]
+    return full, [
+        RunRecord(
+            **run._asdict(),
+            metrics=dict(zip(metrics, generator.random(len(metrics)), strict=True)),
+            seconds={"fit": generator.random(), "score": generator.random(), "total": 2.0},
+            peak_memory_mb=1.0,
+            error="",
+            description="",
+            versions={"devnet": "0"},
+            data={"likeness": "exact", "n_rows": 900, "n_columns": 3, "n_anomalies": 50},
+        )
+        for run in full.plan(runs=2)
+    ]
+
+
+def test_every_claim_is_answered_once_its_runs_are_there():
+    asked = {claim.experiment for claim in CLAIMS}
+    experiments = [one for one in read_experiments(FOLDER) if one.name in asked]
+    evidence = Evidence([made_up(one) for one in experiments])
+    for checked in check(CLAIMS, evidence):
+        if checked.claim.query != "none" and checked.claim.experiment not in TO_COME:
+            assert checked.answer is not None, checked.claim.id
+            assert checked.answer.low <= checked.answer.value <= checked.answer.high
+            assert "nan" not in checked.ours
 
 
 def test_the_file_of_claims_is_not_an_experiment():

@@ -117,6 +117,14 @@ def test_missing_runs_are_not_measured_yet_and_the_command_is_told():
     assert checked(elsewhere, as_published()).verdict is Verdict.NOT_MEASURED
 
 
+def test_sets_without_planned_runs_are_left_out_and_told():
+    fewer = [{"datasets": ["URL"], "methods": ["REPEN"], "runs": 0, "reason": "too large"}]
+    records = [one for one in as_published() if (one.dataset, one.method) != ("URL", "REPEN")]
+    found = checked(CLAIM, records, table_1(fewer=fewer))
+    assert found.answer.n_sets == 8
+    assert found.remark == "no runs of URL"
+
+
 def test_failed_runs_are_not_measured():
     records = [replace(one, error="no") for one in as_published()]
     assert checked(CLAIM, records).verdict is Verdict.NOT_MEASURED
@@ -185,8 +193,11 @@ def test_times_are_those_of_training_and_scoring():
 
 
 def sensitivity(auc_pr):
-    """One method for each value of the margin."""
-    methods = {f"margin {m:g}": {"method": "DevNet", "margin": m} for m in auc_pr}
+    """One method for each value of the margin; the default comes first."""
+    methods = {
+        f"margin {m:g}" if i else "DevNet": {"method": "DevNet"} | ({"margin": m} if i else {})
+        for i, m in enumerate(auc_pr)
+    }
     made = experiment(paper="", datasets=["thyroid", "fraud"], methods=methods)
     return made, [
         replace(one, parameters=methods[name])
@@ -197,7 +208,7 @@ def sensitivity(auc_pr):
 
 
 def test_the_largest_change_over_a_grid():
-    made, records = sensitivity({1.0: 0.46, 5.0: 0.5, 7.0: 0.51, 50.0: 0.1})
+    made, records = sensitivity({5.0: 0.5, 1.0: 0.46, 7.0: 0.51, 50.0: 0.1})
     words = {"setting": "margin", "default": 5.0, "most": 10.0}
     claim = replace(
         CLAIM, query="largest change", ask=words, better="lower", holds_at=0.01, refuted_at=0.05

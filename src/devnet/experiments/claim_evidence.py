@@ -56,6 +56,11 @@ class Evidence:
             for record in sorted(cells.records, key=lambda record: record.seed):
                 place = Place(name, record.dataset, record.method, record.settings)
                 self._runs.setdefault(_key(place), []).append(record)
+        self._planned = {
+            _key(Place(one.name, run.dataset, run.method, run.settings))
+            for one, _ in results
+            for run in one.plan()
+        }
 
     def cells(self, experiment: str) -> Cells:
         """The runs of an experiment, if it has any."""
@@ -67,6 +72,11 @@ class Evidence:
     def experiment(self, name: str) -> Experiment:
         """The plan of an experiment that has runs."""
         return self.cells(name).experiment
+
+    def is_left_out(self, place: Place) -> bool:
+        """Whether the experiment has the method, but asks for no runs of this cell."""
+        is_known = place.method in self.experiment(place.experiment).methods
+        return is_known and _key(place) not in self._planned
 
     def runs(self, place: Place) -> list[RunRecord]:
         """The runs of a cell, by seed."""

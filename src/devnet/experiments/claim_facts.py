@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from devnet.core.wording import is_number
 from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.records import Likeness
 from devnet.experiments.claim_evidence import Evidence, NotMeasuredError, Place, command
@@ -72,7 +73,8 @@ def largest_change(
 ) -> Fact:
     """Largest absolute change of the average over sets when a setting leaves its default.
 
-    Only values of the setting from `least` to `most` count.
+    The first method of the experiment has all defaults; "margin 1" has another margin. Only values
+    from `least` to `most` count.
     """
     changes = _changes(evidence, experiment, setting, default, metric)
     inside = {value: one for value, one in changes.items() if least <= value <= most}
@@ -94,26 +96,31 @@ def _changes(
     evidence: Evidence, experiment: str, setting: str, default: Any, metric: str
 ) -> dict[float, np.ndarray]:
     """For each value of a setting, the average over sets minus that of the default."""
-    means: dict[float, list[np.ndarray]] = {}
     cells = evidence.cells(experiment)
-    for value, method, settings in _points(cells.experiment, setting):
-        places = [Place(experiment, dataset, method, settings) for dataset in cells.datasets]
-        means[value] = [evidence.mean(place, metric) for place in places]
-    if default not in means or len(means) < 2:
+    (settings,) = cells.experiment.settings
+    usual, *others = cells.experiment.methods  # the first has all defaults
+    named = {name: _value(name, setting) for name in others}
+    methods = {value: name for name, value in named.items() if value is not None} | {default: usual}
+    if len(methods) < 2:
         raise NotMeasuredError(command(experiment))
-    usual = np.mean(means.pop(default), axis=0)
-    return {value: np.mean(found, axis=0) - usual for value, found in means.items()}
+    means = {
+        value: np.mean(
+            [
+                evidence.mean(Place(experiment, dataset, method, settings), metric)
+                for dataset in cells.experiment.datasets
+            ],
+            axis=0,
+        )
+        for value, method in methods.items()
+    }
+    at_default = means.pop(default)
+    return {value: found - at_default for value, found in means.items()}
 
 
-def _points(experiment: Any, setting: str) -> list[tuple[float, str, dict[str, Any]]]:
-    """The values of a setting with the method and the settings that have them."""
-    found = []
-    for method, given in experiment.methods.items():
-        for settings in experiment.settings:
-            words = given | settings
-            if setting in words:
-                found.append((float(words[setting]), method, settings))
-    return found
+def _value(method: str, setting: str) -> float | None:
+    """5.0 for a method that is called "margin 5", if the setting is the margin."""
+    name, _, value = method.rpartition(" ")
+    return float(value) if name == setting and is_number(value) else None
 
 
 def _tested(changes: dict[float, np.ndarray]) -> str:

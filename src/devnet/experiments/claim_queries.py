@@ -87,6 +87,12 @@ def _p_text(value: float) -> str:
     return f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"
 
 
+class _Chosen(NamedTuple):
+    scope: Scope
+    left_out: list[str]  # sets for which the experiment asks for no runs
+    untestable: str  # that all sets stand in for the paper's, if they do
+
+
 PERCENT = Form(_percent)
 SHARE = Form(lambda value: f"{value:.0%}", is_share=True)
 P_VALUE = Form(_p_text)
@@ -155,7 +161,7 @@ def _measured(evidence: Evidence, experiment: str, query: Query, words: dict[str
     if "growing" not in inspect.signature(query.statistic).parameters:
         own.pop("growing", None)
     metric = words.get("metric", "AUC-PR")
-    scope, untestable = _scope(evidence, experiment, words)
+    scope, left_out, untestable = _scope(evidence, experiment, words)
 
     def place(dataset: str, settings: dict[str, Any], method: str) -> Place:
         elsewhere = words.get("over_experiment", experiment)
@@ -175,6 +181,8 @@ def _measured(evidence: Evidence, experiment: str, query: Query, words: dict[str
     if query.is_sized:
         with contextlib.suppress(NotPublishedError):
             paper = float(query.statistic(theirs, scope, **own)[0])
+    details = [_by_rival(query, ours, scope, own)] if query.has_rivals else []
+    details += [f"no runs of {', '.join(left_out)}"] if left_out else []
     return Answer(
         float(numbers[0]),
         low,
@@ -182,36 +190,35 @@ def _measured(evidence: Evidence, experiment: str, query: Query, words: dict[str
         paper,
         query.form,
         _out_of(scope, own),
-        _by_rival(query, ours, scope, own) if query.has_rivals else "",
+        "; ".join(filter(None, details)),
         untestable,
         len(scope.datasets),
     )
 
 
-def _scope(evidence: Evidence, experiment: str, words: dict[str, Any]) -> tuple[Scope, str]:
-    """The cells; and if all sets stand in for the paper's, that they do."""
+def _scope(evidence: Evidence, experiment: str, words: dict[str, Any]) -> _Chosen:
+    """The cells that the words of a query choose."""
     plan = evidence.experiment(experiment)
-    cells = evidence.cells(experiment)
-    named = _methods(words)
-    wanted = set(words.get("datasets", plan.datasets)) - set(words.get("without", []))
-    planned = [dataset for dataset in plan.datasets if dataset in wanted]
-    if not planned:
-        raise NotTestableError(f"{experiment} has none of {', '.join(sorted(wanted))}")
-    datasets = [d for d in planned if all(plan.n_runs(d, m) for m in named if m in plan.methods)]
-    untestable = ""
-    if not words.get("substitutes"):
-        same = [dataset for dataset in datasets if not cells.is_substitute(dataset)]
-        if not same:
-            untestable = f"our {' and '.join(datasets)} stands in for the paper's"
-        datasets = same or datasets
-    settings = plan.settings
-    if "growing" in words:
-        settings = dict(plan.growths())[words["growing"]]
+    settings = dict(plan.growths())[words["growing"]] if "growing" in words else plan.settings
     where = words.get("where", {})
     settings = [s for s in settings if where.items() <= s.items()]
     if not settings:
         raise NotTestableError(f"{experiment} has no runs with {where}")
-    return Scope(datasets, settings), untestable
+    wanted = set(words.get("datasets", plan.datasets)) - set(words.get("without", []))
+    cells = [(s, method) for s in settings for method in _methods(words)]
+    left_out: list[str] = []
+    datasets: list[str] = []
+    for dataset in plan.datasets:
+        if dataset in wanted:
+            absent = any(evidence.is_left_out(Place(experiment, dataset, m, s)) for s, m in cells)
+            (left_out if absent else datasets).append(dataset)
+    if not datasets:
+        raise NotTestableError(f"{experiment} has no runs of {', '.join(sorted(wanted))}")
+    same = [name for name in datasets if not evidence.cells(experiment).is_substitute(name)]
+    untestable = "" if same else f"our {' and '.join(datasets)} stands in for the paper's"
+    if words.get("substitutes"):
+        return _Chosen(Scope(datasets, settings), left_out, "")
+    return _Chosen(Scope(same or datasets, settings), left_out, untestable)
 
 
 def _methods(words: dict[str, Any]) -> list[str]:

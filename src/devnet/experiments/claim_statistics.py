@@ -175,6 +175,7 @@ def ratio(at: At, scope: Scope, *, method: str, over: Sequence[str]) -> np.ndarr
     """
     last = Scope(scope.datasets, scope.settings[-1:])
     ours = _all(at, last, method).mean(axis=0)
+    ours[ours == 0] = np.nan  # such as the spread of a draw of equal runs
     return np.asarray(np.min([_all(at, last, one).mean(axis=0) / ours for one in over], axis=0))
 
 
