@@ -113,6 +113,8 @@ def test_a_change_is_from_the_first_to_the_last_setting():
 def test_falls_are_from_a_higher_mean_to_a_later_one():
     everything = at(SWEEP), scope("p", n=4)
     assert statistics.falls(*everything, cases=[["A", "p"], ["C", "p"]])[0] == 0.5
+    late = {"D": {"p": [0.3, 0.6, 0.4, 0.5]}}  # ends higher than it began, but fell from .6 to .4
+    assert statistics.falls(at(late), scope("p", n=4), cases=[["D", "p"]])[0] == 1
     # A never falls; the largest fall of C is from .6 to .4
     assert statistics.steadier(*everything, method="A", over=["C"])[0] == pytest.approx(0.2)
 

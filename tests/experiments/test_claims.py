@@ -50,6 +50,9 @@ def test_every_section_with_results_has_claims():
         "Questions of our own",
     ]
     assert len(CLAIMS) >= 30
+    own = {claim.section for claim in CLAIMS if claim.own}
+    assert own == {"Questions of our own"}
+    assert all(claim.own for claim in CLAIMS if claim.section in own)
 
 
 @pytest.mark.parametrize(

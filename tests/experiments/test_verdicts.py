@@ -73,6 +73,15 @@ def test_what_the_runs_do_not_show_does_not_hold():
     assert found.verdict is Verdict.FAILS
 
 
+def test_a_number_below_the_published_one_holds_if_its_interval_reaches_it():
+    values = {"DevNet": [0.3, 0.4], "REPEN": [0.1, 0.1]}  # 250%, from 200% to 300%
+    records = [one for name, found in values.items() for one in runs("synthetic", name, found)]
+    made = experiment(paper="", datasets=["synthetic"], methods={n: {} for n in values})
+    for published, verdict in ((290, Verdict.HOLDS), (310, Verdict.PARTLY)):
+        records = [replace(one, parameters={}) for one in records]
+        assert checked(replace(CLAIM, holds_at=published), records, made).verdict is verdict
+
+
 def test_intervals_are_those_of_paired_runs_and_the_same_each_time():
     values = np.linspace(0.2, 0.6, 10)  # splits differ, but DevNet is always twice as good
     records = [*runs("thyroid", "DevNet", 2 * values), *runs("thyroid", "REPEN", values)]
@@ -246,7 +255,8 @@ def test_shares_of_data_sets_are_those_of_the_runs_copies():
 def test_verdicts_are_counted_in_one_sentence():
     none = replace(CLAIM, query="none", reason="no")
     missing = replace(CLAIM, experiment="other")
-    found = check([CLAIM, none, missing, missing], Evidence([(table_1(), as_published())]))
+    asked = [CLAIM, none, missing, missing, replace(CLAIM, own=True)]  # our own does not count
+    found = check(asked, Evidence([(table_1(), as_published())]))
     assert tally_text(found) == (
         "Of 4 claims, 1 holds, 1 cannot be tested here and 2 are not measured yet."
     )

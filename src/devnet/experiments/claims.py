@@ -36,6 +36,7 @@ class Claim:
     refuted_at: float = 0.0
     better: str = "higher"  # the side of `refuted_at` on which it holds
     reason: str = ""
+    own: bool = False  # a question of ours, not a claim of the paper
     follows: str = ""  # for the paper's conclusion, where it does not hold in full
 
 

@@ -80,6 +80,7 @@ class Checked(NamedTuple):
             "experiment": self.claim.experiment,
             "query": self.claim.query,
             "refuted_by": self.claim.refuted_by,
+            "own": self.claim.own,
             "remark": self.remark,
             "follows": self.follows,
         }
@@ -97,9 +98,15 @@ def tally(checked: Sequence[Checked]) -> list[tuple[Verdict, int]]:
 
 
 def tally_text(checked: Sequence[Checked]) -> str:
-    """The number of claims of each verdict as a sentence."""
-    parts = [f"{n} {_many(verdict, n)}" for verdict, n in tally(checked)]
-    return f"Of {len(checked)} claims, {join_words(parts)}."
+    """The number of the paper's claims with each verdict as a sentence."""
+    theirs = of_the_paper(checked)
+    parts = [f"{n} {_many(verdict, n)}" for verdict, n in tally(theirs)]
+    return f"Of {len(theirs)} claims, {join_words(parts)}."
+
+
+def of_the_paper(checked: Sequence[Checked]) -> list[Checked]:
+    """The claims without our own questions."""
+    return [one for one in checked if not one.claim.own]
 
 
 def sections(checked: Sequence[Checked]) -> dict[str, list[Checked]]:

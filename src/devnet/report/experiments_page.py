@@ -11,7 +11,15 @@ from devnet.experiments.plan import Experiment
 from devnet.experiments.results import RunRecord
 from devnet.experiments.table import ResultTable
 from devnet.experiments.tables import tables
-from devnet.experiments.verdicts import Checked, Verdict, check, sections, tally, tally_text
+from devnet.experiments.verdicts import (
+    Checked,
+    Verdict,
+    check,
+    of_the_paper,
+    sections,
+    tally,
+    tally_text,
+)
 from devnet.report.charts import chart, legend
 from devnet.report.page import render
 
@@ -78,7 +86,7 @@ def make_page(
 
 
 def _claims(checked: Sequence[Checked]) -> Claims:
-    return Claims(tally_text(checked), tally(checked), sections(checked))
+    return Claims(tally_text(checked), tally(of_the_paper(checked)), sections(checked))
 
 
 def _section(experiment: Experiment, records: Sequence[RunRecord]) -> Section:
