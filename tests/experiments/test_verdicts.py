@@ -202,7 +202,7 @@ def test_times_are_those_of_training_and_scoring():
 
 
 def sensitivity(auc_pr):
-    """One method for each value of the margin; the default comes first."""
+    """One method for each value of the margin, with its AUC-PR by set; the default comes first."""
     methods = {
         f"margin {m:g}" if i else "DevNet": {"method": "DevNet"} | ({"margin": m} if i else {})
         for i, m in enumerate(auc_pr)
@@ -210,24 +210,38 @@ def sensitivity(auc_pr):
     made = experiment(paper="", datasets=["thyroid", "fraud"], methods=methods)
     return made, [
         replace(one, parameters=methods[name])
-        for dataset in made.datasets
-        for name, value in zip(methods, auc_pr.values(), strict=True)
+        for name, values in zip(methods, auc_pr.values(), strict=True)
+        for dataset, value in zip(made.datasets, values, strict=True)
         for one in runs(dataset, name, [value, value])
     ]
 
 
-def test_the_largest_change_over_a_grid():
-    made, records = sensitivity({5.0: 0.5, 1.0: 0.46, 7.0: 0.51, 50.0: 0.1})
+MARGINS = {5.0: (0.5, 0.5), 1.0: (0.54, 0.46), 7.0: (0.51, 0.51), 50.0: (0.1, 0.9)}
+
+
+def test_the_largest_change_over_a_grid_counts_ups_and_downs():
+    made, records = sensitivity(MARGINS)
     words = {"setting": "margin", "default": 5.0, "most": 10.0}
     claim = replace(
-        CLAIM, query="largest change", ask=words, better="lower", holds_at=0.01, refuted_at=0.05
+        CLAIM, query="largest change", ask=words, better="lower", holds_at=0.02, refuted_at=0.05
     )
     found = checked(claim, records, made)
     assert found.answer.value == pytest.approx(0.04)
-    assert found.remark == "largest at 1; 1 to 7 tried"
+    assert found.remark == "largest at 1: thyroid +0.040, fraud -0.040"
     assert found.verdict is Verdict.PARTLY
-    claim = replace(claim, query="best other value", ask={"setting": "margin", "default": 5.0})
-    assert checked(claim, records, made).answer.value == pytest.approx(0.01)
+    everything = replace(claim, ask={"setting": "margin", "default": 5.0})
+    assert checked(everything, records, made).verdict is Verdict.FAILS
+    without_runs = replace(claim, ask={"setting": "learning rate", "default": 0.001})
+    assert checked(without_runs, records, made).verdict is Verdict.NOT_MEASURED
+
+
+def test_the_best_other_value_is_best_on_average():
+    made, records = sensitivity(MARGINS | {60.0: (0.9, 0.9)})
+    words = {"setting": "margin", "default": 5.0, "most": 55.0}
+    claim = replace(CLAIM, query="best other value", ask=words, better="lower", holds_at=-1)
+    found = checked(claim, records, made)
+    assert found.answer.value == pytest.approx(0.01)
+    assert found.remark == "at 7; 1 to 50 tried"
 
 
 def test_shares_of_data_sets_are_those_of_the_runs_copies():

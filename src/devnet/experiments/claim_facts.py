@@ -71,31 +71,47 @@ def largest_change(
     most: float = np.inf,
     metric: str = "AUC-PR",
 ) -> Fact:
-    """Largest absolute change of the average over sets when a setting leaves its default.
+    """Largest change when a setting leaves its default, whether up or down: average over sets.
 
     The first method of the experiment has all defaults; "margin 1" has another margin. Only values
     from `least` to `most` count.
     """
     changes = _changes(evidence, experiment, setting, default, metric)
     inside = {value: one for value, one in changes.items() if least <= value <= most}
-    sizes = np.abs(list(inside.values()))  # (values, 1 + draws)
+    sizes = np.array([np.abs(one).mean(axis=0) for one in inside.values()])  # (values, 1 + draws)
     worst = list(inside)[int(np.argmax(sizes[:, 0]))]
-    return Fact(sizes.max(axis=0), detail=f"largest at {worst:g}; {_tested(inside)}")
+    datasets = evidence.experiment(experiment).datasets
+    by_set = [f"{d} {one[0]:+.3f}" for d, one in zip(datasets, inside[worst], strict=True)]
+    return Fact(sizes.max(axis=0), detail=f"largest at {worst:g}: {', '.join(by_set)}")
 
 
 def best_other_value(
-    evidence: Evidence, experiment: str, *, setting: str, default: Any, metric: str = "AUC-PR"
+    evidence: Evidence,
+    experiment: str,
+    *,
+    setting: str,
+    default: Any,
+    most: float = np.inf,
+    metric: str = "AUC-PR",
 ) -> Fact:
-    """Gain of the average over sets from the best value of a setting other than its default."""
-    changes = _changes(evidence, experiment, setting, default, metric)
+    """Gain of the average over sets from the best value of a setting other than its default.
+
+    Only values up to `most` count.
+    """
+    found = _changes(evidence, experiment, setting, default, metric)
+    changes = {value: one.mean(axis=0) for value, one in found.items() if value <= most}
     best = max(changes, key=lambda value: float(changes[value][0]))
-    return Fact(changes[best], detail=f"at {best:g}; {_tested(changes)}")
+    tried = f"{min(changes):g} to {max(changes):g} tried"
+    return Fact(changes[best], detail=f"at {best:g}; {tried}")
 
 
 def _changes(
     evidence: Evidence, experiment: str, setting: str, default: Any, metric: str
 ) -> dict[float, np.ndarray]:
-    """For each value of a setting, the average over sets minus that of the default."""
+    """For each value of a setting, the means of all sets minus those of the default.
+
+    Each is of shape (sets, 1 + draws).
+    """
     cells = evidence.cells(experiment)
     (settings,) = cells.experiment.settings
     usual, *others = cells.experiment.methods  # the first has all defaults
@@ -104,12 +120,11 @@ def _changes(
     if len(methods) < 2:
         raise NotMeasuredError(command(experiment))
     means = {
-        value: np.mean(
+        value: np.array(
             [
                 evidence.mean(Place(experiment, dataset, method, settings), metric)
                 for dataset in cells.experiment.datasets
-            ],
-            axis=0,
+            ]
         )
         for value, method in methods.items()
     }
@@ -121,10 +136,6 @@ def _value(method: str, setting: str) -> float | None:
     """5.0 for a method that is called "margin 5", if the setting is the margin."""
     name, _, value = method.rpartition(" ")
     return float(value) if name == setting and is_number(value) else None
-
-
-def _tested(changes: dict[float, np.ndarray]) -> str:
-    return f"{min(changes):g} to {max(changes):g} tried"
 
 
 def _data(evidence: Evidence, experiment: str) -> dict[str, dict[str, Any]]:
