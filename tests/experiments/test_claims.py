@@ -94,7 +94,7 @@ def test_what_refutes_a_claim_is_the_number_that_its_verdict_uses(claim):
 def made_up(experiment):
     """A finished line for every planned run, with all methods that claims may be about."""
     methods = {name: {"method": name} for name in METHODS}
-    full = replace(experiment, methods=methods | experiment.methods, fewer=[])
+    full = replace(experiment, methods=methods | experiment.methods, fewer=[], runs=2)
     generator = np.random.default_rng(0)
     metrics = [*RANKING, *(f"normal beyond {level}" for level in LEVELS)]
     return full, [
@@ -108,7 +108,7 @@ def made_up(experiment):
             versions={"devnet": "0"},
             data={"likeness": "exact", "n_rows": 900, "n_columns": 3, "n_anomalies": 50},
         )
-        for run in full.plan(runs=2)
+        for run in full.plan()
     ]
 
 

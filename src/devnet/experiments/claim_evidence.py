@@ -6,6 +6,7 @@ a data set with the same number of runs are drawn alike: runs of one seed share 
 """
 
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -56,11 +57,11 @@ class Evidence:
             for record in sorted(cells.records, key=lambda record: record.seed):
                 place = Place(name, record.dataset, record.method, record.settings)
                 self._runs.setdefault(_key(place), []).append(record)
-        self._planned = {
+        self._n_planned = Counter(
             _key(Place(one.name, run.dataset, run.method, run.settings))
             for one, _ in results
             for run in one.plan()
-        }
+        )
 
     def cells(self, experiment: str) -> Cells:
         """The runs of an experiment, if it has any."""
@@ -76,12 +77,12 @@ class Evidence:
     def is_left_out(self, place: Place) -> bool:
         """Whether the experiment has the method, but asks for no runs of this cell."""
         is_known = place.method in self.experiment(place.experiment).methods
-        return is_known and _key(place) not in self._planned
+        return is_known and not self._n_planned[_key(place)]
 
     def runs(self, place: Place) -> list[RunRecord]:
-        """The runs of a cell, by seed."""
-        found = self._runs.get(_key(place))
-        if not found:
+        """All runs of a cell, by seed; a few of them are no answer yet."""
+        found = self._runs.get(_key(place), [])
+        if not found or len(found) < self._n_planned[_key(place)]:
             raise NotMeasuredError(command(place.experiment))
         return found
 
