@@ -15,8 +15,11 @@ from safetensors import safe_open
 from support.payment_tables import fitted
 
 from devnet.cli.main import main
+from devnet.experiments.claim_evidence import Evidence
+from devnet.experiments.claims import read_claims
 from devnet.experiments.plan import read_experiments
 from devnet.experiments.results import read_results
+from devnet.experiments.verdicts import Verdict, check, tally_text
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
@@ -69,6 +72,62 @@ def test_the_committed_page_is_that_of_the_committed_results(tmp_path):
     folder = ["--folder", str(ROOT / "experiments"), "--output", str(page)]
     CliRunner().invoke(main, ["experiment", "report", *folder], catch_exceptions=False)
     assert page.read_text() == (ROOT / "experiments" / "report.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def checked_claims():
+    folder = ROOT / "experiments"
+    results = [
+        (one, read_results(folder / "results" / f"{one.name}.jsonl"))
+        for one in read_experiments(folder)
+    ]
+    return check(read_claims(folder), Evidence(results))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_the_documents_say_of_claims_is_what_the_committed_results_say(
+    document, checked_claims
+):
+    """`<!-- claims: id verdict; id verdict -->` after a sentence names the claims that it is of."""
+    assert wrong_about_claims(TEXTS[document], checked_claims) == []
+
+
+def wrong_about_claims(text, checked):
+    """Verdicts, counts and numbers in a text that are not those of the claims it names."""
+    by_id = {one.claim.id: one for one in checked}
+    wrong = [
+        said
+        for said in re.findall(r"Of \d+ claims, [^.]*\.", " ".join(text.split()))
+        if said != tally_text(checked)
+    ]
+    for sentence, named in re.findall(r"((?:(?!\n\n|-->).)+?)<!-- claims: (.+?) -->", text, re.S):
+        known_numbers = set()
+        for one_named in named.split(";"):
+            name, _, verdict = " ".join(one_named.split()).partition(" ")
+            one = by_id.get(name)
+            if one is None or one.verdict != verdict:
+                wrong.append(f"{name} {verdict}")
+                continue
+            known_numbers |= numbers(f"{one.claim.claim} {one.published} {one.ours} {one.remark}")
+        wrong += sorted(numbers(sentence) - known_numbers)
+    return wrong
+
+
+def numbers(text):
+    return set(re.findall(r"(?<![\w.])-?\d+(?:[.,]\d+)*", text))
+
+
+def test_wrong_words_about_claims_are_noticed(checked_claims):
+    by_id = {one.claim.id: one for one in checked_claims}
+    one = by_id["table1-auc-pr-iforest"]
+    named = f"<!-- claims: {one.claim.id} {one.verdict} -->"
+    assert wrong_about_claims(f"It is {one.ours} better. {named}", checked_claims) == []
+    assert wrong_about_claims(f"It is 12345% better. {named}", checked_claims) == ["12345"]
+    assert wrong_about_claims("It is so. <!-- claims: no-such holds -->", checked_claims)
+    other = next(v for v in Verdict if v != one.verdict)
+    assert wrong_about_claims(f"It is so. <!-- claims: {one.claim.id} {other} -->", checked_claims)
+    assert wrong_about_claims("Of 2 claims,\n1 holds and 1 does not.", checked_claims)
+    assert wrong_about_claims(tally_text(checked_claims), checked_claims) == []
 
 
 def mean_auc_pr(name, method, **settings):

@@ -9,6 +9,7 @@ import pytest
 from support.experiments import experiment, runs
 from support.pages import Tags
 
+from devnet.experiments.claims import Claim
 from devnet.experiments.figures import Panel, Point, Series, figures
 from devnet.experiments.measures import LEVELS
 from devnet.report.charts import chart
@@ -100,6 +101,43 @@ def test_a_page_is_well_formed_and_needs_nothing_else(make):
     assert "nan" not in re.sub(r"<[^>]*>", "", page).lower()
     for svg in re.findall(r"<svg.*?</svg>", page, re.S):
         ElementTree.fromstring(svg)
+
+
+CLAIM = Claim(
+    id="<one>",
+    section="5.8 <Ablation>",
+    claim="Def & Rep <differ>",
+    published="3%",
+    refuted_by='"0%"',
+    experiment="made",
+    query="improvement",
+    ask={"method": "Def", "over": ["Rep"], "datasets": ["thyroid"]},
+    follows="<b>Nothing</b> follows",
+)
+
+
+def test_claims_come_first_with_a_colour_and_a_word_for_each_verdict():
+    made, records = comparison()
+    untestable = replace(CLAIM, query="none", reason="no <machine>")
+    missing = replace(CLAIM, experiment="other")
+    page = make_page(
+        [(made, [*records, *runs("thyroid", "Rep", [0.4, 0.6])])], [CLAIM, untestable, missing]
+    )
+    assert '<a href="#claims">' in page
+    assert page.index('<section id="claims">') < page.index('<section id="made">')
+    assert "Of 3 claims, 1 does not hold, 1 cannot be tested here and 1 is not measured" in page
+    verdicts = re.findall(r'<td class="verdict"><span class="(\w+)"></span>(.+?)</td>', page)
+    assert verdicts == [
+        ("fails", "does not hold"),
+        ("untestable", "cannot be tested here"),
+        ("not_measured", "not measured yet"),
+    ]
+    for name, _ in verdicts:
+        assert f".{name} {{ --verdict:" in page
+    assert "devnet experiment run other" in page
+    assert "<b>Nothing" not in page
+    assert "&lt;differ&gt;" in page
+    Tags(page)
 
 
 def test_all_experiments_are_on_one_page():

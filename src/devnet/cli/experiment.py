@@ -10,6 +10,8 @@ from devnet.cli.table_options import as_json, echo_json
 from devnet.core.wording import duration_text
 
 if TYPE_CHECKING:
+    from devnet.experiments.plan import Experiment
+    from devnet.experiments.results import RunRecord
     from devnet.experiments.runner import Progress
     from devnet.experiments.table import ResultTable
 
@@ -142,6 +144,21 @@ def table(name: str, form: str, folder: Path, results: Path | None) -> None:
 
 
 @experiment.command()
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--json", "form", flag_value="json", help="Print JSON for other programs.")
+@folders
+def claims(form: str, folder: Path, results: Path | None) -> None:
+    """Show which of the paper's claims hold, with our numbers."""
+    from devnet.cli.claims_text import show
+    from devnet.experiments.claim_evidence import Evidence
+    from devnet.experiments.claims import read_claims
+    from devnet.experiments.verdicts import check
+
+    found = read_claims(folder)
+    click.echo(show(check(found, Evidence(_all_results(folder, results))), form))
+
+
+@experiment.command()
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -152,21 +169,19 @@ def table(name: str, form: str, folder: Path, results: Path | None) -> None:
 def report(output: Path | None, folder: Path, results: Path | None, wants_json: bool) -> None:
     """Write one HTML page with all tables and figures."""
     from devnet.core.whole_file import write_whole
-    from devnet.experiments.plan import read_experiments
-    from devnet.experiments.results import read_results
+    from devnet.experiments.claims import read_claims
+    from devnet.experiments.plan import CLAIMS
     from devnet.report.experiments_page import make_page
 
-    found = [
-        (one, read_results(_results_path(one.name, folder, results)))
-        for one in read_experiments(folder)
-    ]
+    found = _all_results(folder, results)
     if not any(records for _, records in found):
         raise ValueError(
             f"no results in {results or folder / 'results'} yet; do some runs: devnet experiment "
             "run NAME"
         )
     output = output or folder / "report.html"
-    write_whole(output, make_page(found).encode())
+    said = read_claims(folder) if (folder / CLAIMS).exists() else []
+    write_whole(output, make_page(found, said).encode())
     if wants_json:
         echo_json({"report": str(output)})
         return
@@ -229,6 +244,17 @@ def _results_path(name: str, folder: Path, results: Path | None) -> Path:
     if results.exists() and not results.is_dir():
         raise ValueError(f"{results} is a file; name the folder of results.")
     return results / f"{name}.jsonl"
+
+
+def _all_results(folder: Path, results: Path | None) -> "list[tuple[Experiment, list[RunRecord]]]":
+    """All experiments in order, each with its runs."""
+    from devnet.experiments.plan import read_experiments
+    from devnet.experiments.results import read_results
+
+    return [
+        (one, read_results(_results_path(one.name, folder, results)))
+        for one in read_experiments(folder)
+    ]
 
 
 def _where(folder: Path, results: Path | None) -> str:

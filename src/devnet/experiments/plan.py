@@ -19,6 +19,7 @@ from devnet.datasets.raw_texts import RAW_TEXTS
 from devnet.detectors.methods import METHODS, find_method
 from devnet.experiments.measures import MEASURES
 
+CLAIMS = "claims.toml"  # in the folder of experiments: what they are to answer
 SYNTHETIC = "synthetic"  # for measures that make their own rows
 OTHER_SETS: dict[str, Iterable[str]] = {
     "runtime": [SYNTHETIC],
@@ -145,7 +146,7 @@ def read_experiments(folder: Path) -> list[Experiment]:
 
 def experiment_names(folder: Path) -> list[str]:
     """The names of the experiments of a folder."""
-    names = sorted(path.stem for path in folder.glob("*.toml"))
+    names = sorted(path.stem for path in folder.glob("*.toml") if path.name != CLAIMS)
     if not names:
         raise UserError(
             f"no experiments in {folder.resolve()}: looked for *.toml there. Change to a clone of "

@@ -4,11 +4,22 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from devnet.experiments.cells import RANKING, Cells, differing_cells, differing_data
+from devnet.experiments.claim_evidence import Evidence
+from devnet.experiments.claims import Claim
 from devnet.experiments.figures import Figure, figures
 from devnet.experiments.plan import Experiment
 from devnet.experiments.results import RunRecord
 from devnet.experiments.table import ResultTable
 from devnet.experiments.tables import tables
+from devnet.experiments.verdicts import (
+    Checked,
+    Verdict,
+    check,
+    of_the_paper,
+    sections,
+    tally,
+    tally_text,
+)
 from devnet.report.charts import chart, legend
 from devnet.report.page import render
 
@@ -37,26 +48,45 @@ class Section(NamedTuple):
     figures: list[Figure]
 
 
+class Claims(NamedTuple):
+    """The paper's claims on the page."""
+
+    summary: str
+    tally: list[tuple[Verdict, int]]
+    sections: dict[str, list[Checked]]
+
+
 class Page(NamedTuple):
     """What the template gets."""
 
+    claims: Claims | None
     sections: list[Section]
     environment: dict[str, str]
     differences: list[str]
 
 
-def make_page(results: Sequence[tuple[Experiment, Sequence[RunRecord]]]) -> str:
+def make_page(
+    results: Sequence[tuple[Experiment, Sequence[RunRecord]]], claims: Sequence[Claim] = ()
+) -> str:
     """The page's HTML.
 
     Parameters
     ----------
     results : sequence of (Experiment, sequence of RunRecord)
         In page order. Experiments without finished runs are left out.
+    claims : sequence of Claim
+        The paper's, to be checked against the results; the page opens with them.
     """
-    sections = [_section(*one) for one in results if any(not r.error for r in one[1])]
+    made = [_section(*one) for one in results if any(not r.error for r in one[1])]
     records = [record for _, found in results for record in found]
-    page = Page(sections, _environment(records), _differences(results))
-    return render("experiments.html", page._asdict(), {"chart": chart, "legend": legend})
+    checked = _claims(check(claims, Evidence(results))) if claims else None
+    page = Page(checked, made, _environment(records), _differences(results))
+    functions = {"chart": chart, "legend": legend, "tally": tally}
+    return render("experiments.html", page._asdict(), functions)
+
+
+def _claims(checked: Sequence[Checked]) -> Claims:
+    return Claims(tally_text(checked), tally(of_the_paper(checked)), sections(checked))
 
 
 def _section(experiment: Experiment, records: Sequence[RunRecord]) -> Section:

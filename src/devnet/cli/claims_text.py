@@ -1,0 +1,60 @@
+"""The paper's claims as text for terminals, documents and other programs."""
+
+import json
+from collections.abc import Sequence
+
+from devnet.cli import table_text
+from devnet.experiments.verdicts import Checked, Verdict, claim_tables, sections, tally_text
+
+COLOURS = {
+    Verdict.HOLDS: "green",
+    Verdict.PARTLY: "yellow",
+    Verdict.FAILS: "red",
+    Verdict.UNTESTABLE: "blue",
+    Verdict.NOT_MEASURED: "dim",
+}
+
+
+def show(checked: Sequence[Checked], form: str) -> str:
+    """The claims in one of the formats of tables."""
+    if form == "json":
+        return json.dumps([one.as_dict() for one in checked], indent=2, ensure_ascii=False)
+    if form == "text":
+        return _terminal(checked)
+    tables = claim_tables(checked)
+    made: str = getattr(table_text, form)(tables)
+    return f"{tally_text(checked)}\n\n{made}" if form == "markdown" else made
+
+
+def _terminal(checked: Sequence[Checked]) -> str:
+    """One table for each section; sentences break between words."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    with console.capture() as captured:
+        for section, found in sections(checked).items():
+            shown = Table(title=section, title_justify="left", expand=True)
+            for name, ratio in (("Claim", 5), ("paper", 2), ("ours", 2), ("verdict", 2)):
+                shown.add_column(name, ratio=ratio, overflow="fold")
+            for one in found:
+                verdict = Text(one.verdict, COLOURS[one.verdict])
+                shown.add_row(Text(one.claim.claim), Text(one.published), Text(one.ours), verdict)
+            console.print(shown)
+            for remark in dict.fromkeys(_remarks(found)):
+                console.print(remark, markup=False, highlight=False)
+            console.print()
+        console.print(tally_text(checked), markup=False, highlight=False)
+    return captured.get().rstrip("\n")
+
+
+def _remarks(found: Sequence[Checked]) -> list[str]:
+    """Reasons and missing runs, each said once for a section."""
+    untestable = [
+        f"Cannot be tested here: {one.claim.claim}: {one.remark}."
+        for one in found
+        if one.verdict is Verdict.UNTESTABLE
+    ]
+    missing = [f"Run {one.remark}" for one in found if one.verdict is Verdict.NOT_MEASURED]
+    return untestable + missing
