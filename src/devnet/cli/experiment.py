@@ -82,21 +82,25 @@ def run(
 ) -> None:
     """Do the missing runs of experiment NAME.
 
-    You can stop it at any time; the same command resumes.
+    You can stop it at any time; the same command resumes. A run that another experiment has done
+    already is taken from its results.
 
     \b
     devnet experiment run effectiveness
     devnet experiment run effectiveness --datasets thyroid,campaign --runs 2
     """
-    from devnet.experiments.plan import read_experiment
+    from devnet.experiments.plan import experiment_names, read_experiment
     from devnet.experiments.runner import run_experiment
 
     one = read_experiment(name, folder)
     plan = one.plan(_split(datasets), _split(methods), runs)
     path = _results_path(name, folder, results)
+    others = [_results_path(o, folder, results) for o in experiment_names(folder) if o != name]
     display = _Display(name)
     try:
-        records = run_experiment(one, plan, path, n_workers=workers, on_progress=display)
+        records = run_experiment(
+            one, plan, path, others=others, n_workers=workers, on_progress=display
+        )
     except KeyboardInterrupt:
         raise click.ClickException(
             f"stopped. Finished runs are in {path}; the same command resumes from there."

@@ -32,7 +32,7 @@ class Section(NamedTuple):
     experiment: Experiment
     n_done: int
     n_planned: int
-    seconds: float  # total over all runs
+    seconds: float  # total over the runs that this experiment did itself
     tables: list[ResultTable]
     figures: list[Figure]
 
@@ -66,7 +66,7 @@ def _section(experiment: Experiment, records: Sequence[RunRecord]) -> Section:
         experiment,
         len(planned & {record.run.key for record in done}),
         len(planned),
-        sum(record.seconds["total"] for record in done),
+        sum(record.seconds["total"] for record in done if not record.taken_from),
         tables(experiment, records),
         figures(experiment, records),
     )
