@@ -10,6 +10,9 @@ from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import SYNTHETIC, Experiment
 from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import log_slope, summarise
+from devnet.experiments.sweep import Standing, fewer_runs, left_out, standing
+
+MOST_BANDS = 3  # methods whose intervals can be told apart in one panel
 
 
 class Point(NamedTuple):
@@ -39,6 +42,7 @@ class Panel(NamedTuple):
     y_label: str = ""
     is_log: bool = False
     categories: tuple[str, ...] = ()
+    has_bands: bool = True  # whether intervals are drawn, not only told
 
 
 class Figure(NamedTuple):
@@ -62,7 +66,7 @@ def _ranking_figures(cells: Cells) -> list[Figure]:
     values = [settings[varied[0]] for settings in cells.experiment.settings]
     if not all(isinstance(value, int | float) for value in values):
         return [_setting_figure(cells, varied[0])]
-    return [_sweep_figure(cells, varied[0])]
+    return [_sweep_figure(cells, varied[0], metric) for metric in reversed(RANKING)]
 
 
 def _comparison_figure(cells: Cells) -> Figure:
@@ -98,19 +102,46 @@ def _setting_figure(cells: Cells, setting: str) -> Figure:
     return Figure(f"By {in_words(setting)}", panels, "Dots are means, lines their 95% intervals.")
 
 
-def _sweep_figure(cells: Cells, setting: str) -> Figure:
-    """One panel per set: AUC-PR over the values of a setting."""
+def _sweep_figure(cells: Cells, setting: str, metric: str) -> Figure:
+    """The average, if there are several sets, then one panel per set."""
+    found = standing(cells, metric)
+    is_crowded = len(cells.methods) > MOST_BANDS
     panels = []
+    if len(found.datasets) > 1:
+        values = [float(s[setting]) for s in cells.experiment.settings]
+        series = [
+            Series(method, [Point(x, y, np.nan, np.nan) for x, y in zip(values, row, strict=True)])
+            for method, row in zip(cells.methods, found.averages.tolist(), strict=True)
+        ]
+        title = f"average of {len(found.datasets)} sets"
+        panels.append(Panel(title, series, in_words(setting), metric))
     for dataset in cells.datasets:
         series = []
         for method in cells.methods:
             points = [
-                _point(float(s[setting]), cells.values(dataset, method, s, "AUC-PR"))
+                _point(float(s[setting]), cells.values(dataset, method, s, metric))
                 for s in cells.experiment.settings
             ]
             series.append(Series(method, points))
-        panels.append(Panel(dataset, series, in_words(setting), "AUC-PR"))
-    return Figure(f"AUC-PR by {in_words(setting)}", panels, "Bands are 95% intervals of the mean.")
+        title = f"{dataset} (not the paper's rows)" if cells.is_substitute(dataset) else dataset
+        panels.append(Panel(title, series, in_words(setting), metric, has_bands=not is_crowded))
+    return Figure(f"{metric} by {in_words(setting)}", panels, _sweep_caption(cells, found))
+
+
+def _sweep_caption(cells: Cells, found: Standing) -> str:
+    """What the lines are, the average ranks, and which lines are of fewer runs."""
+    if len(cells.methods) <= MOST_BANDS:
+        sentences = ["Bands are 95% intervals of the mean."]
+    else:
+        sentences = ["Lines are means; a dot shows its 95% interval when pointed at."]
+    if len(cells.methods) > 1 and found.datasets:
+        order = np.argsort(found.ranks, kind="stable")
+        ranks = [f"{cells.methods[i]} {found.ranks[i]:.1f}" for i in order]
+        sentences.append(f"Average rank over sets and values: {', '.join(ranks)}.")
+        sentences.append(left_out(cells, found.datasets))
+    fewer = fewer_runs(cells)
+    sentences += [f"Fewer runs: {'; '.join(fewer)}."] if fewer else []
+    return " ".join(filter(None, sentences))
 
 
 def _significance_figures(cells: Cells) -> list[Figure]:

@@ -13,6 +13,7 @@ from devnet.experiments.plan import SYNTHETIC, Experiment
 from devnet.experiments.raw_results import raw_results
 from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import log_slope
+from devnet.experiments.sweep import fewer_runs, sweep_tables
 from devnet.experiments.table import Cell, ResultTable, plus_minus
 
 
@@ -28,27 +29,8 @@ def tables(experiment: Experiment, records: Sequence[RunRecord]) -> list[ResultT
 
 def _ranking_tables(cells: Cells) -> list[ResultTable]:
     if len(cells.experiment.settings) > 1:
-        return [_sweep_table(cells, metric) for metric in reversed(RANKING)]
+        return [table for metric in reversed(RANKING) for table in sweep_tables(cells, metric)]
     return [comparison_table(cells, metric) for metric in RANKING]
-
-
-def _sweep_table(cells: Cells, metric: str) -> ResultTable:
-    """One column per setting."""
-    varied = cells.experiment.varied
-    settings = cells.experiment.settings
-    header = ["Data"] + [", ".join(f"{s[name]}" for name in varied) for s in settings]
-    rows = []
-    for method in cells.methods:
-        means = []
-        for dataset in cells.datasets:
-            found = [cells.summary(dataset, method, s, metric) for s in settings]
-            means.append([summary.mean if summary else float("nan") for summary in found])
-            texts = [plus_minus(summary) for summary in found]
-            rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
-        average = np.mean(means, axis=0)
-        texts = [decimals_text(value, 3) for value in average]
-        rows.append([Cell(_row_name(cells, "Average", method)), *map(Cell, texts)])
-    return ResultTable(f"{metric} by {', '.join(map(in_words, varied))}", header, rows, [])
 
 
 def _significance_tables(cells: Cells) -> list[ResultTable]:
@@ -201,9 +183,7 @@ def _run_notes(cells: Cells, records: Sequence[RunRecord]) -> list[str]:
         notes.append(
             f"{cells.n_unplanned} runs are left out: the experiment's file does not ask for them."
         )
-    for part in cells.experiment.fewer:
-        what = ", ".join([*part.get("methods", []), *part["datasets"]])
-        notes.append(f"{part['runs']} runs for {what}: {part['reason']}.")
+    notes += [f"{one[0].upper()}{one[1:]}." for one in fewer_runs(cells)]
     failed = [record for record in records if record.error]
     notes += [f"Failed: {r.method} on {r.dataset}, seed {r.seed}: {r.error}" for r in failed]
     return notes
