@@ -7,12 +7,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from devnet.core.arrays import Array, to_numpy
-from devnet.engine.optimizer import Optimizer
+from devnet.engine.optimizer import Optimizer, put_rows
 from devnet.engine.sampler import Batch
 from devnet.engine.scoring_network import Gradient
 from devnet.engine.sparse_layer import SparseKernel
 
 logger = logging.getLogger(__name__)
+
+COPIED_ROWS = 1 << 12  # of a sparse kernel, so that they stay in the processor's cache
 
 Objective = Callable[[Array, Batch], tuple[Array, Array]]
 """Outputs (m, b, k) and their batch -> loss of each member (m,), slope for the outputs."""
@@ -129,7 +131,9 @@ class _BestWeights:
             if self._kernel is not None and self._network.first_kernel is not None:
                 changed = self._optimizer.changed_columns(member)
                 current = self._network.first_kernel.kernel[member]
-                self._kernel[member][changed] = current.take(changed, axis=0)
+                for start in range(0, len(changed), COPIED_ROWS):
+                    rows = changed[start : start + COPIED_ROWS]
+                    put_rows(self._kernel[member], rows, current.take(rows, axis=0))
 
     def restore(self) -> None:
         self._network.parameters[:] = self._parameters
