@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from devnet.core.wording import decimals_text, join_words
+from devnet.core.wording import count_text, decimals_text, join_words
 from devnet.experiments.cells import Cells, in_words
 from devnet.experiments.statistics import Summary
 from devnet.experiments.table import Cell, ResultTable, plus_minus
@@ -77,7 +77,8 @@ def _table_of_averages(cells: Cells, metric: str) -> ResultTable:
             row.append(Cell(decimals_text(value, 3), bool(round(value, 3) == highest)))
         is_first = bool(round(found.ranks[i], 2) == np.round(found.ranks, 2).min())
         rows.append([*row, Cell(decimals_text(found.ranks[i], 2), is_first)])
-    title = f"{metric} by {_varied(cells)}, average of {len(found.datasets)} sets"
+    sets = count_text(len(found.datasets), "set", "sets")
+    title = f"{metric} by {_varied(cells)}, average of {sets}"
     notes = ["A rank is that of a method's mean among all methods, averaged over sets and values."]
     omitted = left_out(cells, found.datasets)
     return ResultTable(
