@@ -59,7 +59,7 @@ def fewer_runs(cells: Cells) -> list[str]:
     """Which methods have fewer runs on which sets, and why."""
     sentences = []
     for part in cells.experiment.fewer:
-        count = {0: "no runs", 1: "1 run"}.get(part["runs"], f"{part['runs']} runs")
+        count = count_text(part["runs"], "run", "runs") if part["runs"] else "no runs"
         what = ", ".join([*part.get("methods", []), *part["datasets"]])
         sentences.append(f"{count} for {what}: {part['reason']}")
     return sentences
