@@ -20,6 +20,7 @@ from devnet.experiments.plan import SYNTHETIC, Experiment, Run
 from devnet.experiments.results import ResultsFile, RunRecord
 from devnet.experiments.shared_data import open_shared, share
 from devnet.experiments.shared_tables import open_shared_table, share_table
+from devnet.experiments.variations import decoded
 from devnet.experiments.workers import Answer, Workers
 
 
@@ -71,7 +72,7 @@ def run_experiment(
     if n_workers is None:
         n_workers = (os.cpu_count() or 1) if experiment.in_parallel else 1
     with ResultsFile(results) as file:
-        _Session(runs, file, on_progress).go(n_workers)
+        _Session(runs, file, on_progress).go(n_workers, fresh=not experiment.in_parallel)
         file.tidy(experiment.plan())
         wanted = {run.key for run in runs}
         return [record for record in file.records if record.run.key in wanted]
@@ -95,14 +96,14 @@ class _Session:
         self._n_workers = 1
         self._data: dict[str, Data] = {}
 
-    def go(self, n_workers: int) -> None:
+    def go(self, n_workers: int, *, fresh: bool) -> None:
         self._n_workers = n_workers
         self._report(None)
         if not self._missing:
             return
         to_share = deque(dict.fromkeys(run.dataset for run in self._missing))
         ready: deque[Run] = deque()
-        with self._file.scratch_folder() as folder, Workers(n_workers) as workers:
+        with self._file.scratch_folder() as folder, Workers(n_workers, fresh=fresh) as workers:
             while self._missing:
                 while workers.n_free and (ready or to_share):
                     if ready:
@@ -193,7 +194,7 @@ def perform(run: Run, folder: Path) -> dict[str, Any]:
     """In a worker: do one run; return metrics, seconds and memory for its record."""
     start = time.perf_counter()
     forget_peak_memory()
-    parameters = dict(run.parameters)
+    parameters = decoded(run.parameters)
     method = find_method(parameters.pop("method"))
     detector = method(**parameters, random_state=run.seed)
     dataset = _open(run.dataset, folder)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from devnet.experiments.cells import RANKING, Cells, differing_cells, differing_data
-from devnet.experiments.figures import Figure, figures
+from devnet.experiments.figure import Figure
+from devnet.experiments.figures import figures
 from devnet.experiments.plan import Experiment
 from devnet.experiments.results import RunRecord
 from devnet.experiments.table import ResultTable
