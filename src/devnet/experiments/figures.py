@@ -16,7 +16,10 @@ from devnet.experiments.sensitivity_results import sensitivity_figure
 def figures(experiment: Experiment, records: Sequence[RunRecord]) -> list[Figure]:
     """The figures of an experiment, from whatever runs exist."""
     cells = Cells(experiment, records)
-    return BUILDERS[experiment.measure](cells) if cells.records else []
+    made = BUILDERS[experiment.measure](cells) if cells.records else []
+    if not experiment.remark:
+        return made
+    return [one._replace(caption=f"{experiment.remark} {one.caption}") for one in made]
 
 
 def _ranking_figures(cells: Cells) -> list[Figure]:

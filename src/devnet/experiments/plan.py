@@ -40,6 +40,7 @@ FIELDS = {
     "in_parallel": (bool, "true or false"),
     "fewer": (list, "tables: [[fewer]]"),
     "vary": (list, "tables: [[vary]]"),
+    "remark": (str, "a text"),
 }
 REQUIRED = ("title", "question", "measure", "runs", "grid", "datasets", "methods")
 
@@ -87,6 +88,7 @@ class Experiment:
     in_parallel: bool = True  # false when time is measured
     fewer: list[dict[str, Any]] = field(default_factory=list)
     vary: list[Variation] = field(default_factory=list)
+    remark: str = ""  # with every table and figure
 
     @property
     def settings(self) -> list[dict[str, Any]]:

@@ -23,6 +23,8 @@ def tables(experiment: Experiment, records: Sequence[RunRecord]) -> list[ResultT
     if not cells.records:
         return []
     made = BUILDERS[experiment.measure](cells)
+    for table in made if experiment.remark else []:
+        table.notes.insert(0, experiment.remark)
     made[-1].notes.extend(differing_data(cells.records) + _run_notes(cells, records))
     return made
 
