@@ -78,6 +78,7 @@ def test_the_interval_of_the_slope_is_that_of_least_squares():
     assert growth(x, y) == pytest.approx(expected)
     assert np.isnan(growth([1.0, 10], [1.0, 10])[1:]).all()
     assert np.isnan(growth([1.0], [1.0])).all()
+    assert np.isnan(growth([10.0] * 3, [1.0, 2, 3])).all()  # runs of a single size
 
 
 def test_joint_intervals_are_wider_the_more_cells_they_hold_for():

@@ -66,9 +66,9 @@ def wilcoxon(ours: ArrayLike, theirs: ArrayLike) -> float | None:
 
 
 def log_slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Exponent of growth: the slope of a straight line on log axes; nan below two points."""
+    """Exponent of growth: the slope of a straight line on log axes; nan below two sizes."""
     points = np.log([pair for pair in zip(x, y, strict=True) if np.isfinite(pair[1])])
-    if len(points) < 2:
+    if len({size for size, _ in points}) < 2:
         return float("nan")
     return float(np.polyfit(points[:, 0], points[:, 1], 1)[0])
 
