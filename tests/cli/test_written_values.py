@@ -63,6 +63,31 @@ def test_the_command_after_a_comparison_keeps_the_options(devnet, tmp_path):
     assert "--month-first --missing 9999" in done.stdout
 
 
+def test_compare_says_how_it_read_text_and_what_stayed_open_as_fit_does(devnet, tmp_path):
+    words = ["compare", "t.csv", "--label", "fraud", "--method", "PU trees", "--repeats", "1"]
+    done = CliRunner().invoke(main, [*words, "--report", "r.html"])
+    assert done.exit_code == 0, done.output
+    assert "\n  annual_income: text read as US dollars\n" in done.stdout
+    assert "\n  sold_on: text read as dates, month first\n" in done.stdout
+    fitted = {line for line in devnet().stderr.splitlines() if "read" in line}
+    assert len(fitted) == 3
+    assert fitted <= set(done.stderr.splitlines())
+    facts = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
+    assert facts["readings"]["rate"] == "text read as percentages"
+    assert any(note.endswith("say so with --day-first.") for note in facts["notes"])
+    page = (tmp_path / "r.html").read_text()
+    assert "<dt>rate</dt><dd>text read as percentages</dd>" in page
+    assert "say so with --day-first." in page
+
+
+def test_compare_time_sold_on_ignore_sold_on_says_how_the_time_was_read(devnet):
+    words = ["compare", "t.csv", "--label", "fraud", "--method", "PU trees", "--repeats", "1"]
+    done = CliRunner().invoke(main, [*words, "--time", "sold_on", "--ignore", "sold_on"])
+    assert done.exit_code == 0, done.output
+    assert "\n  sold_on: text read as dates, month first\n" in done.stdout
+    assert "if dates are written day first, say so with --day-first." in done.stderr
+
+
 def test_compare_learns_from_the_past_by_slash_dates(devnet, tmp_path):
     lines = [
         f"{i * 37 % 601},{i // 12 % 28 + 1}/{i % 12 + 1}/2017,{i % 7 == 0:d}" for i in range(600)

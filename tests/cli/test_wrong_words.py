@@ -24,6 +24,7 @@ def folder(tmp_path_factory):
     )
     frame.to_csv(folder / "t.csv", index=False)
     frame.assign(fraud=1 - 2 * frame["fraud"]).to_csv(folder / "signs.csv", index=False)
+    frame.assign(fraud=1 - frame["fraud"]).to_csv(folder / "zeros.csv", index=False)
     words = frame["fraud"].map({0: "ok", 1: "fraud"}).to_numpy(dtype=object)
     words[3], words[23] = "Fraud", "fraud "
     frame.assign(fraud=words).to_csv(folder / "words.csv", index=False)
@@ -58,6 +59,15 @@ def devnet(folder, monkeypatch):
         ("inspect models", "models is a folder, not a model"),
         ("score t.csv t.csv -o x.csv", "the model comes first, then the table"),
         ("fit signs.csv --label fraud -o m.devnet", "'1' or '-1': --anomaly -1"),
+        (
+            "fit zeros.csv --label fraud -o m.devnet",
+            "'1' would mark them, but most rows have it, 380 of 400. Say which value marks "
+            "anomalies, '1' or '0': --anomaly 0",
+        ),
+        ("fit t.csv --label amount -o m.devnet", "looks like a measurement or a name of rows, not"),
+        ("fit t.csv --label fraud --anomaly yes -o m.devnet", "no row has the value 'yes'"),
+        ("fit words.csv --label fraud --anomaly 1 -o m.devnet", "no row has the value '1'"),
+        ("compare words.csv --label fraud --anomaly 1", "no row has the value '1'"),
     ],
 )
 def test_words_that_are_wrong_get_a_sentence(devnet, folder, words, sentence):
@@ -71,7 +81,19 @@ def test_anomaly_minus_one_and_fraud_in_several_spellings(devnet):
     done = devnet("fit signs.csv --label fraud --anomaly -1 -o s.devnet")
     assert done.exit_code == 0, done.output
     assert "(fraud = -1): 20" in done.stdout
+    done = devnet("fit zeros.csv --label fraud --anomaly 0 -o z.devnet")
+    assert "(fraud = 0): 20" in done.stdout
     done = devnet("fit words.csv --label fraud -o w.devnet")
     assert done.exit_code == 0, done.output
     assert "(fraud = fraud): 20" in done.stdout
     assert "Note: 'fraud', 'Fraud', 'fraud ' in the column 'fraud' are one label." in done.stderr
+
+
+def test_a_scored_file_fitted_again_says_that_its_scores_are_left_out(devnet):
+    devnet("fit t.csv --label fraud --method DevNet -o t.devnet")
+    devnet("score t.devnet t.csv -o scored.csv")
+    done = devnet("fit scored.csv --label fraud --method DevNet -o again.devnet")
+    assert done.exit_code == 0, done.output
+    for name in ("anomaly_score", "p_value", "is_alert"):
+        assert name in done.stdout
+    assert "the table was scored before" in done.stdout

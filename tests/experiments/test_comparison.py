@@ -192,3 +192,42 @@ def test_columns_that_tell_the_label_together_are_noted():
     leaking = {**table, "sent": is_first, "received": is_first ^ is_labelled}
     found = compare_methods(leaking, "fraud", methods=QUICK[:1], n_repeats=1)
     assert any("'sent' and 'received' separate labelled" in str(note) for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("labels", "anomaly"),
+    [({0: "ok", 1: "1"}, 1), ({0: "ok", 1: "1"}, 1.0), ({0: 0, 1: 1}, "1"), ({0: 0, 1: 1}, 1),
+     ({0: False, 1: True}, True), ({0: 0, 1: 1}, True)],
+)  # fmt: skip
+def test_anomaly_1_is_the_label_1_whatever_the_type_of_either(labels, anomaly):
+    table = make_table()
+    table["fraud"] = [labels[value] for value in table["fraud"]]
+    found = compare_methods(table, "fraud", methods=QUICK[:1], n_repeats=1, anomaly=anomaly)
+    assert found.n_labelled == 40
+
+
+@pytest.mark.parametrize(
+    ("labels", "anomaly", "said"),
+    [(["ok", "fraud"], 1, "no row has the value '1' .* 'fraud', 'ok'; name one of them with anom"),
+     ([0, 1], "fraud", "no row has the value 'fraud' .* '0', '1'; name one of them with anomaly")],
+)  # fmt: skip
+def test_anomaly_1_among_texts_and_fraud_among_numbers_get_a_sentence(labels, anomaly, said):
+    table = make_table()
+    table["fraud"] = [labels[value] for value in table["fraud"]]
+    with pytest.raises(TableError, match=said):
+        compare_methods(table, "fraud", methods=QUICK[:1], n_repeats=1, anomaly=anomaly)
+
+
+def test_compare_takes_labels_and_names_as_fit_does():
+    table = make_table()
+    settings = {"methods": QUICK[:1], "n_repeats": 1, "random_state": 0}
+    expected = compare_methods(table, "fraud", **settings, ignore=["a"])
+    labels = table.pop("fraud")
+    beside = compare_methods(table, labels, **settings, ignore="a")
+    assert beside.methods[0].auc_pr == expected.methods[0].auc_pr
+    assert beside.label == "label"
+    numbered = dict(enumerate([*table.values(), labels]))
+    found = compare_methods(numbered, 3, **settings, ignore=[0])
+    assert found.methods[0].auc_pr == expected.methods[0].auc_pr
+    with pytest.raises(TableError, match=r"wrong order: 'fraud' .* fit\(table, 'fraud'\)"):
+        compare_methods("fraud", table, **settings)

@@ -7,7 +7,8 @@ from devnet.datasets.raw_texts import RawTexts
 from devnet.detectors.methods import find_method
 from devnet.experiments.text_measure import text
 
-PATH = "devnet.experiments.text_measure"
+OURS = "devnet.experiments.raw_methods:RawTableEnsemble"
+RIVAL = "devnet.experiments.text_measure:NGramLogistic"
 
 
 def made_texts():
@@ -23,10 +24,10 @@ def made_texts():
 
 @pytest.mark.parametrize(
     ("method", "parameters"),
-    [("TextTableModel", {}), ("NGramLogistic", {}), ("NGramLogistic", {"has_runs": False})],
+    [(OURS, {}), (RIVAL, {}), (RIVAL, {"has_runs": False})],
 )
 def test_texts_with_telling_words_are_ranked_first(method, parameters):
-    detector = find_method(f"{PATH}:{method}")(random_state=0, **parameters)
+    detector = find_method(method)(random_state=0, **parameters)
     found = text(detector, made_texts(), 0, n_labelled=10)
     assert found.metrics["AUC-PR"] > 0.9
     assert set(found.seconds) == {"fit", "score"}

@@ -8,10 +8,19 @@ from support.competitor_checks import wide_task
 from support.tasks import make_task
 
 from devnet import DeviationEnsemble
+from devnet.detectors.ensemble.pool import Pool
 
 
 def quick(**parameters):
     return DeviationEnsemble(**{"n_networks": 2, "n_trees": 6, "random_state": 0, **parameters})
+
+
+def make_pool(seed, n=600, k=15, d=6):
+    """Rows of which the labelled ones are shifted in two columns."""
+    generator = np.random.default_rng(seed)
+    rows = generator.normal(size=(n + k, d)).astype(np.float32)
+    rows[:k, :2] += 2
+    return Pool(rows[k:], np.ones(n), rows[:k], np.ones(k), np.arange(k), np.full(k, -1))
 
 
 @cache

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from devnet.cli.main import main
 from devnet.significance import Budget
 from devnet.tables import TableModel, find_alerts
+from devnet.tables.columns.column import Leeway
 from devnet.tables.folding import fold
 
 N, N_ROBOT = 1200, 13
@@ -173,6 +174,49 @@ def test_rows_that_differ_in_what_matters_are_not_folded(model, table):
     assert fold(encoder, other, scores) == [[0, 2], [1], [3]]
 
 
+def folded(model, rows):
+    """Groups of rows that are given as differences from one payment of the robot."""
+    payment = {"payment": "1", "amount": 700.0, "shop": "casino", "limit": 5000, "age": 33}
+    rows = pa.Table.from_pylist([{**payment, "hour": 12, **row} for row in rows])
+    matrix = model.encoder_.encode_checked(rows.select(model.encoder_.read_columns()))
+    return fold(model.encoder_, matrix, np.linspace(4, 3.9, len(rows)))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"amount": 900.0}, {"amount": 40.0}, {"amount": 50_000.0}, {"age": 60}, {"age": None}],
+    ids=str,
+)
+def test_a_payment_of_another_amount_is_an_alert_of_its_own(model, other):
+    assert folded(model, [{}, other]) == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    "other", [{"amount": 705.0}, {"hour": 14}, {"shop": "baker"}, {"limit": 5000.01}], ids=str
+)
+def test_a_payment_that_differs_in_its_shop_or_hour_is_folded(model, other):
+    assert folded(model, [{}, other]) == [[0, 1]]
+    assert folded(model, [{}, {"shop": "baker", "hour": 14}]) == [[0], [1]]
+
+
+def test_another_message_is_an_alert_of_its_own_and_one_of_another_number_is_not():
+    generator = np.random.default_rng(0)
+    words = ["invoice", "meeting", "lunch", "report", "parcel", "holiday", "budget", "garden"]
+    texts = [" ".join(generator.choice(words, 9)) + f" {i}" for i in range(400)]
+    numbers = {f"n{i}": generator.normal(size=400) for i in range(5)}
+    for i in range(4):  # but for their texts, these are the same
+        for values in numbers.values():
+            values[i] = 0.5
+    texts[:3] = [f"your parcel waits, pay the fee at once with the code {n}" for n in (17, 18, 19)]
+    texts[3] = "meeting about the garden budget after lunch and the holiday report"
+    table = pa.table({"text": texts, **numbers, "bad": [None] * 380 + [1] * 20})
+    model = TableModel(random_state=0).fit(table, "bad")
+    assert {one.kind for one in model.encoder_.columns} == {"text", "number"}
+    rows = table.slice(0, 4).select(model.encoder_.read_columns())
+    matrix = model.encoder_.encode_checked(rows)
+    assert fold(model.encoder_, matrix, np.linspace(4, 3.9, 4)) == [[0, 1, 2], [3]]
+
+
 def test_in_a_table_of_few_columns_only_equal_rows_are_folded():
     amount = np.r_[np.linspace(10, 20, 300), np.full(4, 1000.0), 1001.0]
     columns = {"amount": amount, "shop": np.where(amount > 999, "casino", "baker")}
@@ -193,7 +237,8 @@ def test_sparse_rows_fold_as_dense_ones_do(model, table):
 def test_folding_alerts_with_free_text_does_not_touch_its_millions_of_columns():
     wide = 1 << 22
     blocks = [*(slice(i, i + 1) for i in range(5)), slice(5, 5 + wide), slice(5 + wide, 6 + wide)]
-    encoder = SimpleNamespace(blocks=lambda: blocks)
+    columns = [SimpleNamespace(leeway=Leeway(np.inf))] * len(blocks)
+    encoder = SimpleNamespace(blocks=lambda: blocks, columns=columns)
     values = sp.csr_array(np.random.default_rng(0).random((60, 5)))
     texts = sp.csr_array((np.ones(60), np.arange(60) % 30 * 9999, np.arange(61)), (60, wide))
     matrix = sp.hstack([values, texts, sp.csr_array((60, 1))], format="csr")

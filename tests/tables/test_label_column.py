@@ -106,3 +106,37 @@ def test_zero_as_the_only_label_is_refused_with_the_way_to_say_that_it_marks_ano
     with pytest.raises(TableError, match="'0' or missing.* If it is, say so with anomaly='0';"):
         find_anomaly_value("state", {"0": 10}, 90, None)
     find_anomaly_value("state", {"0": 10}, 90, "0")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        range(30),
+        [0.5, 1.25, 7],
+        [1e-07, 2e-07, 5],
+        [f"${i},015.94" for i in range(30)],
+        [f"{i}%" for i in range(30)],
+        [f"04/{i + 1:02}/2017" for i in range(30)],
+    ],
+    ids=str,
+)
+def test_an_amount_given_as_the_label_is_said_to_be_a_measurement(values):
+    said = "looks like a measurement .*, not a label.*label; if there is none, add it: 1 in"
+    with pytest.raises(TableError, match=said):
+        find_anomaly_value("amount", {str(value): 3 for value in values}, 5)
+
+
+def test_names_given_as_the_label_are_told_from_kinds_of_attack():
+    names = {f"customer {i}": 1 for i in range(30)}
+    with pytest.raises(TableError, match="a name of rows, not a label"):
+        find_anomaly_value("customer", names, 0)
+    attacks = {f"attack {i}": 50 for i in range(30)}
+    with pytest.raises(TableError, match="only one can mark anomalies.*: anomaly='attack 0'"):
+        find_anomaly_value("state", attacks, 0)
+
+
+def test_grades_1_to_5_are_labels_of_which_one_is_to_be_named():
+    counts = {str(grade): 10 + grade for grade in range(1, 6)}
+    with pytest.raises(TableError, match="only one can mark anomalies.*: anomaly='1'"):
+        find_anomaly_value("grade", counts, 0)
+    assert find_anomaly_value("amount", {"0.5": 3, "1.25": 4, "7": 5}, 0, "7") == "7"

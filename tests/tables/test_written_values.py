@@ -68,6 +68,42 @@ def training(table, **conventions):
     )
 
 
+DAYS = pd.Timestamp("2016-01-01") + pd.to_timedelta(np.arange(0, 2400, 6), "D")
+COUNTS = np.arange(N)
+TYPED = {  # what people type: all values of a column, and what the typed one is
+    "$90,000.00": ([f"${value:,.2f}" for value in AMOUNT], 90_000.0),
+    "20%": ([f"{i % 90}%" for i in COUNTS], 20.0),
+    "1,296": ([f"{7 * i:,}" for i in COUNTS], 1296.0),
+    "129.60 €": ([f"{value:.2f} €" for value in AMOUNT], 129.6),
+    "13.0 kg": ([f"{i / 10} kg" for i in COUNTS], 13.0),
+    "(1,200.00)": ([f"({v:,.2f})" if v > 999 else f"{v:,.2f}" for v in AMOUNT], -1200.0),
+    "1.2k": ([f"{i / 10}k" for i in COUNTS], 1200.0),
+    "3M": ([f"{i}M" for i in COUNTS], 3e6),
+    "04/23/2017": (DAYS.strftime("%m/%d/%Y"), pd.Timestamp(2017, 4, 23)),
+    "23/04/2017": (DAYS.strftime("%d/%m/%Y"), pd.Timestamp(2017, 4, 23)),
+    "23.04.2017": (DAYS.strftime("%d.%m.%Y"), pd.Timestamp(2017, 4, 23)),
+    "18-Sep-2020": (DAYS.strftime("%d-%b-%Y"), pd.Timestamp(2020, 9, 18)),
+    "December 28, 2021": (DAYS.strftime("%B %d, %Y"), pd.Timestamp(2021, 12, 28)),
+    "04/23/2017 08:38 AM": (
+        DAYS.strftime("%m/%d/%Y %I:%M %p"),
+        pd.Timestamp(2017, 4, 23, 8, 38),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize("typed", TYPED)
+def test_a_column_of_such_values_is_numbers_or_dates_in_csv_parquet_and_frames(
+    typed, form, tmp_path
+):
+    texts, expected = TYPED[typed]
+    table = pd.DataFrame({"value": [*texts[1:], typed], "fraud": PLAIN.fraud})
+    rows = training(saved(table, form, tmp_path))
+    samples = (rows.unlabelled, rows.labelled)
+    found = {n: v for one in samples for n, v in zip(one.number, one.rows["value"], strict=True)}
+    assert found[N - 1].as_py() == expected
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet", "frame", "dict"])
 def test_money_with_a_dollar_sign_is_read_as_numbers(form, tmp_path):
     rows = training(saved(WRITTEN, form, tmp_path))

@@ -119,7 +119,7 @@ def _echo(found: "Comparison", training: TrainingOptions) -> None:
     width = max(len(one.method) for one in found.methods)
     click.echo(f"""\
 {found.table}: {found.n_labelled:,} labelled anomalies, {found.n_unlabelled:,} unlabelled rows, \
-{found.n_splits} splits{_split_by(found)}
+{found.n_splits} splits{_split_by(found)}{_read_as(found)}
 
 {"":<{width}}  AUC-PR  95% interval    AUC-ROC  seconds per fit""")
     for one in found.methods:
@@ -151,11 +151,16 @@ def _split_by(found: "Comparison") -> str:
     return time + group
 
 
+def _read_as(found: "Comparison") -> str:
+    """How columns were read, if not as they are, a line each."""
+    return "".join(f"\n  {name}: {words}" for name, words in found.readings.items())
+
+
 def _write_report(found: "Comparison", report: Path, *, is_announced: bool) -> None:
     from devnet.core.whole_file import write_whole
     from devnet.report.comparison_page import make_comparison_page
 
-    write_whole(report, make_comparison_page(found).encode())
+    write_whole(report, make_comparison_page(found, spell=spell).encode())
     if is_announced:
         click.echo(f"Report: {report}")
 
@@ -167,7 +172,7 @@ def _as_json(found: "Comparison") -> dict[str, Any]:
         del facts["precision"], facts["is_rival"]
         intervals = {name: facts[name]._asdict() for name in ("auc_pr", "auc_roc", "lead")}
         methods.append({**facts, **intervals})
-    return {**found._asdict(), "methods": methods}
+    return {**found._asdict(), "methods": methods, "readings": dict(found.readings)}
 
 
 @contextmanager

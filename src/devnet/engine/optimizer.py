@@ -151,7 +151,8 @@ class _LazyColumns:
     def __init__(self, kernel: np.ndarray, rule: Rule, l2: float, expected_square: float) -> None:
         self._kernel = kernel  # (c, h), updated in place
         self._rule = rule
-        self._states = [np.zeros_like(kernel) for _ in range(rule.n_states)]
+        # Not zeros_like, which writes: memory is taken only once a row is touched.
+        self._states = [np.zeros(kernel.shape, kernel.dtype) for _ in range(rule.n_states)]
         self._last_step = np.full(len(kernel), -1, dtype=np.int32)
         self._decay: np.ndarray = np.ones(1, np.float32)  # by steps; looking up beats powers
         self._l2 = l2

@@ -118,7 +118,7 @@ class _BestWeights:
         self._optimizer = optimizer
         self._parameters = network.parameters * 1  # a copy
         first = network.first_kernel
-        self._kernel = None if first is None else first.kernel.copy()
+        self._kernel = None if first is None else _copy_of_drawn(first.kernel)
         self._loss = np.full(len(network.parameters), np.inf)
         self.epoch = [0] * len(network.parameters)
 
@@ -130,12 +130,24 @@ class _BestWeights:
             self.epoch[member] = epoch
             if self._kernel is not None and self._network.first_kernel is not None:
                 changed = self._optimizer.changed_columns(member)
-                current = self._network.first_kernel.kernel[member]
-                for start in range(0, len(changed), COPIED_ROWS):
-                    rows = changed[start : start + COPIED_ROWS]
-                    put_rows(self._kernel[member], rows, current.take(rows, axis=0))
+                _copy_rows(self._network.first_kernel.kernel[member], changed, self._kernel[member])
 
     def restore(self) -> None:
         self._network.parameters[:] = self._parameters
         if self._kernel is not None and self._network.first_kernel is not None:
             self._network.first_kernel.kernel = self._kernel
+
+
+def _copy_of_drawn(kernel: np.ndarray) -> np.ndarray:
+    """Copy, (m, c, h), that takes memory only for rows that are not zero."""
+    copy = np.zeros(kernel.shape, kernel.dtype)
+    for source, target in zip(kernel, copy, strict=True):
+        _copy_rows(source, np.flatnonzero(source.any(axis=1)), target)
+    return copy
+
+
+def _copy_rows(source: np.ndarray, positions: np.ndarray, target: np.ndarray) -> None:
+    """Like `target[positions] = source[positions]`, without a second copy of all these rows."""
+    for start in range(0, len(positions), COPIED_ROWS):
+        some = positions[start : start + COPIED_ROWS]
+        put_rows(target, some, source.take(some, axis=0))

@@ -28,6 +28,7 @@ class ComparedRows(NamedTuple):
     categorical: Collection[str]
     to_split: RowsToSplit
     n_equal: int  # rows that equal another one in all columns that are used
+    readings: dict[str, str]  # how the values of columns were read, if not as they are
     notes: list[str | Sentence]
 
 
@@ -68,6 +69,9 @@ def choose_rows(
         )  # fmt: skip
     learned = rows.select([n for n in rows.column_names if n in set(training.summary.needed())])
     encoder = TableEncoder.learn(training.summary, learned.filter(~is_labelled))
+    reader = training.summary.reader.only([*encoder.read_columns(), *filter(None, (time, group))])
+    notes += reader.notes()
+    readings = {name: one.in_words() for name, one in reader.readings.items()}
     equal = equal_rows(learned.select(encoder.read_columns()))
     n_equal = n_repeated(equal)
     if n_equal:
@@ -78,7 +82,15 @@ def choose_rows(
         unit = together(equal, _entities(rows.column(group), table, group, notes))
     to_split = RowsToSplit(is_labelled, unit, table, times, time or "", group or "")
     return ComparedRows(
-        learned, is_labelled, weight, training.label, categorical, to_split, n_equal, notes
+        learned,
+        is_labelled,
+        weight,
+        training.label,
+        categorical,
+        to_split,
+        n_equal,
+        readings,
+        notes,
     )
 
 

@@ -6,7 +6,8 @@ of the other. A long table is sampled, and the sampled rows are weighted to stan
 """
 
 import time as clock
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,10 +37,12 @@ from devnet.experiments.splits import (
     ranked_share,
 )
 from devnet.tables.encoder import TableEncoder, TableSummary
+from devnet.tables.given_labels import given_labels
+from devnet.tables.label_column import as_label
 from devnet.tables.readings.reading import BY_VALUES, Conventions
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
-from devnet.tables.table_summary import known_column
+from devnet.tables.table_summary import known_column, names_of
 from devnet.tables.training_notes import training_notes
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
@@ -73,6 +76,7 @@ class Comparison(NamedTuple):
     group: str | None = None  # column of entities that are never on both sides
     n_equal: int = 0  # rows that equal another one in all columns that are used
     test_share: float = 1 / N_FOLDS  # of the rows of a split
+    readings: Mapping[str, str] = MappingProxyType({})  # how columns were read, if not as they are
     notes: Sequence[str | Sentence] = ()
 
 
@@ -89,15 +93,15 @@ class _EncodedSplit(NamedTuple):
 
 def compare_methods(
     table: Any,
-    label: str,
+    label: Any,
     *,
     methods: Sequence[str] = (),
     n_repeats: int = N_REPEATS,
     time: str | None = None,
     group: str | None = None,
-    anomaly: str | None = None,
-    ignore: Collection[str] = (),
-    categorical: Collection[str] = (),
+    anomaly: str | float | None = None,
+    ignore: str | Collection[str] = (),
+    categorical: str | Collection[str] = (),
     conventions: Conventions = BY_VALUES,
     random_state: Any = None,
     on_rows: OnRows | None = None,
@@ -112,8 +116,8 @@ def compare_methods(
     Parameters
     ----------
     table : path, glob, frame, Arrow table or dict of columns
-    label : str
-        The column that marks labelled anomalies.
+    label : str, or array of shape (n_rows,)
+        The column that marks labelled anomalies, or a label for each row.
     methods : sequence of str, optional
         Names, or import paths of your own estimators; by default all registered methods.
     n_repeats : int, default=3
@@ -137,17 +141,23 @@ def compare_methods(
         )
     makers = {name: find_method(name) for name in methods or METHODS}
     generator = as_generator(random_state)
-    source = open_table(
+    labels, ignore, categorical = (
+        given_labels(table, label),
+        names_of(ignore),
+        names_of(categorical),
+    )
+    opened = open_table(
         table,
         types=dict.fromkeys(categorical, pa.string()),
         missing=conventions.missing,
         decimal_comma=conventions.decimal_comma,
     )
+    source = labels.beside(opened)
     split_by = [known_column(name, source.schema) for name in (time, group) if name is not None]
     training = read_training_rows(
         source,
-        label,
-        anomaly=anomaly,
+        labels.name,
+        anomaly=as_label(anomaly),
         ignore=ignore,
         categorical=categorical,
         conventions=conventions,
@@ -175,7 +185,7 @@ def compare_methods(
     verdict = advise(evaluated, to_beat, by_chance)
     return Comparison(
         table=source.name,
-        label=label,
+        label=labels.name,
         anomaly=training.anomaly,
         n_rows=training.n_rows,
         n_labelled=training.n_labelled,
@@ -189,6 +199,7 @@ def compare_methods(
         group=group,
         n_equal=rows.n_equal,
         test_share=share,
+        readings=rows.readings,
         notes=[*training_notes(training), *rows.notes, *text_notes(texts, list(runs))],
         **verdict._asdict(),
     )

@@ -1,12 +1,10 @@
-"""Estimators that learn from a data frame: our model of raw tables, and CatBoost."""
+"""Estimators that learn from a table, not a matrix: our model of raw tables, and CatBoost."""
 
 import importlib
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-
-LABEL = "is a labelled anomaly"  # no table has such a column
 
 
 class RawTableEnsemble(BaseEstimator):
@@ -18,10 +16,10 @@ class RawTableEnsemble(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: np.ndarray) -> Self:
-        """Learn from a data frame."""
-        from devnet.tables import TableModel
+        """Learn from a data frame or an Arrow table."""
+        from devnet.tables import TableModel  # needs an extra, which other methods do without
 
-        self.model_ = TableModel(random_state=self.random_state).fit(X.assign(**{LABEL: y}), LABEL)
+        self.model_ = TableModel(random_state=self.random_state).fit(X, y)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

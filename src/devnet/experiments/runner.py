@@ -21,6 +21,7 @@ from devnet.experiments.plan import SYNTHETIC, Experiment, Run
 from devnet.experiments.results import ResultsFile, RunRecord
 from devnet.experiments.shared_data import open_shared, share
 from devnet.experiments.shared_tables import open_shared_table, share_table
+from devnet.experiments.variations import decoded
 from devnet.experiments.workers import Answer, Workers
 
 
@@ -77,7 +78,8 @@ def run_experiment(
         n_workers = (os.cpu_count() or 1) if experiment.in_parallel else 1
     with ResultsFile(results) as file:
         done_elsewhere = EqualRuns(others if experiment.in_parallel else ())
-        _Session(runs, file, done_elsewhere, on_progress).go(n_workers)
+        session = _Session(runs, file, done_elsewhere, on_progress)
+        session.go(n_workers, fresh=not experiment.in_parallel)
         file.tidy(experiment.plan())
         wanted = {run.key for run in runs}
         return [record for record in file.records if record.run.key in wanted]
@@ -103,7 +105,7 @@ class _Session:
         self._n_workers = 1
         self._data: dict[str, Data] = {}
 
-    def go(self, n_workers: int) -> None:
+    def go(self, n_workers: int, *, fresh: bool) -> None:
         self._n_workers = n_workers
         self._report(None)
         if not self._missing:
@@ -112,7 +114,7 @@ class _Session:
             self._missing = longest_first(self._missing, self._alike())
         to_share = deque(dict.fromkeys(run.dataset for run in self._missing))
         ready: deque[Run] = deque()
-        with self._file.scratch_folder() as folder, Workers(n_workers) as workers:
+        with self._file.scratch_folder() as folder, Workers(n_workers, fresh=fresh) as workers:
             while self._missing:
                 while workers.n_free and (ready or to_share):
                     if ready:
@@ -121,8 +123,8 @@ class _Session:
                     else:
                         workers.start(to_share[0], prepare, to_share.popleft(), folder)
                 for answer in workers.answers():
-                    if fresh := self._take(answer):
-                        wanted = {run.key for run in [*ready, *fresh]}
+                    if opened := self._take(answer):
+                        wanted = {run.key for run in [*ready, *opened]}
                         ready = deque(run for run in self._missing if run.key in wanted)
 
     def _take(self, answer: Answer) -> list[Run]:
@@ -231,7 +233,7 @@ def perform(run: Run, folder: Path) -> dict[str, Any]:
     """In a worker: do one run; return metrics, seconds and memory for its record."""
     start = time.perf_counter()
     forget_peak_memory()
-    parameters = dict(run.parameters)
+    parameters = decoded(run.parameters)
     method = find_method(parameters.pop("method"))
     detector = method(**parameters, random_state=run.seed)
     dataset = _open(run.dataset, folder)

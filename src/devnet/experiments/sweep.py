@@ -61,6 +61,8 @@ def fewer_runs(cells: Cells) -> list[str]:
     for part in cells.experiment.fewer:
         count = count_text(part["runs"], "run", "runs") if part["runs"] else "no runs"
         what = ", ".join([*part.get("methods", []), *part["datasets"]])
+        for name, values in part.get("settings", {}).items():
+            what += f" with {' or '.join(f'{value:,}' for value in values)} {in_words(name)}"
         sentences.append(f"{count} for {what}: {part['reason']}")
     return sentences
 

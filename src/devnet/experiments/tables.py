@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from devnet.core.wording import decimals_text
-from devnet.experiments.cells import RANKING, Cells, differing_data, in_words
+from devnet.experiments.cells import RANKING, Cells, differing_data
 from devnet.experiments.comparison_table import comparison_table
 from devnet.experiments.measures import LEVELS
-from devnet.experiments.plan import SYNTHETIC, Experiment
+from devnet.experiments.plan import Experiment
 from devnet.experiments.raw_results import raw_results
 from devnet.experiments.results import RunRecord
-from devnet.experiments.statistics import log_slope
+from devnet.experiments.runtime_results import runtime_tables
+from devnet.experiments.sensitivity_results import sensitivity_tables
 from devnet.experiments.sweep import fewer_runs, sweep_tables
 from devnet.experiments.table import Cell, ResultTable, plus_minus
 
@@ -23,11 +24,15 @@ def tables(experiment: Experiment, records: Sequence[RunRecord]) -> list[ResultT
     if not cells.records:
         return []
     made = BUILDERS[experiment.measure](cells)
+    for table in made if experiment.remark else []:
+        table.notes.insert(0, experiment.remark)
     made[-1].notes.extend(differing_data(cells.records) + _run_notes(cells, records))
     return made
 
 
 def _ranking_tables(cells: Cells) -> list[ResultTable]:
+    if cells.experiment.vary:
+        return sensitivity_tables(cells)
     if len(cells.experiment.settings) > 1:
         return [table for metric in reversed(RANKING) for table in sweep_tables(cells, metric)]
     return [comparison_table(cells, metric) for metric in RANKING]
@@ -132,38 +137,13 @@ def _is_labelled(settings: dict[str, Any]) -> str:
     return "labelled" if settings["labelled_kinds"] == "all" else "not labelled"
 
 
-def _runtime_tables(cells: Cells) -> list[ResultTable]:
-    made = []
-    for growing, settings in cells.experiment.growths():
-        header = [in_words(growing)]
-        columns = [(m, what) for m in cells.methods for what in ("fit", "score")]
-        header += [f"{method}, {what}, s" for method, what in columns]
-        medians = np.array(
-            [
-                [np.median(cells.values(SYNTHETIC, m, s, what) or np.nan) for m, what in columns]
-                for s in settings
-            ]
-        )
-        rows = [
-            [Cell(f"{s[growing]:,}"), *(Cell(decimals_text(value, 3)) for value in line)]
-            for s, line in zip(settings, medians, strict=True)
-        ]
-        sizes = [s[growing] for s in settings]
-        slopes = [log_slope(sizes, column) for column in medians.T]
-        rows.append(
-            [Cell("slope on log axes"), *(Cell(decimals_text(slope, 2)) for slope in slopes)]
-        )
-        made.append(ResultTable(f"Median seconds by {in_words(growing)}", header, rows, []))
-    return made
-
-
 BUILDERS: dict[str, Callable[[Cells], list[ResultTable]]] = {
     "ranking": _ranking_tables,
     "significance": _significance_tables,
     "calibration": _calibration_tables,
     "expectation": _expectation_tables,
     "unknown anomalies": _unknown_tables,
-    "runtime": _runtime_tables,
+    "runtime": runtime_tables,
     "raw tables": raw_results,
     "text": _ranking_tables,
 }

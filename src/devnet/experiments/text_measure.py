@@ -14,7 +14,6 @@ from devnet.experiments.protocol import make_task
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LABEL = "is a labelled anomaly"
 WIDTH = 1 << 22  # columns of the rival's matrix
 
 
@@ -39,27 +38,6 @@ def text(
     train, test = (pa.table({dataset.name: part[:, 0]}) for part in (task.train, task.test))
     scores, seconds = fit_and_score(detector, task._replace(train=train, test=test))
     return Outcome(auc(task.is_anomaly, scores), seconds)
-
-
-class TextTableModel(BaseEstimator):
-    """`TableModel` as it is used."""
-
-    def __init__(self, random_state: Any = None) -> None:
-        self.random_state = random_state
-
-    def fit(self, X: "pa.Table", y: np.ndarray) -> Self:
-        """Learn from a table."""
-        import pyarrow as pa
-
-        from devnet.tables import TableModel
-
-        labelled = X.append_column(LABEL, pa.array(y))
-        self.model_ = TableModel(random_state=self.random_state).fit(labelled, LABEL)
-        return self
-
-    def decision_function(self, X: "pa.Table") -> np.ndarray:
-        """Anomaly scores."""
-        return np.asarray(self.model_.score(X)["anomaly_score"])
 
 
 class NGramLogistic(BaseEstimator):

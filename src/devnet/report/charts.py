@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from devnet.core.wording import interval_text, tick_text
-from devnet.experiments.figures import Panel, Point, Series
+from devnet.experiments.figure import Panel, Point, Series
 from devnet.report.axes import (
     BOTTOM,
     HEIGHT,
@@ -26,6 +26,7 @@ from devnet.report.axes import (
     polyline,
     svg,
     text,
+    tight_log_axis,
 )
 
 ROW, LANE = 26, 9  # least height of a category, and of each series in it
@@ -45,7 +46,7 @@ def _lines(panel: Panel) -> str:
     if not panel.is_log:
         ys = [min(1.0, max(0.0, value)) for value in ys]  # shares, as are the AUCs
     make = log_axis if panel.is_log else linear_axis
-    x = make(xs, LEFT, WIDTH - RIGHT, xs)
+    x = (tight_log_axis if panel.is_log_x else make)(xs, LEFT, WIDTH - RIGHT, xs)
     y = make(ys, HEIGHT - BOTTOM, TOP, None)
     parts = [grid(x, y), axis_labels(panel.x_label, panel.y_label)]
     for colour, series in _coloured(panel.series):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from devnet.core.model_file import package_versions
+from devnet.core.sentence import Sentence, Spell
 from devnet.core.wording import if_known, range_text
 from devnet.detectors.methods import RECOMMENDED
 from devnet.experiments.advice import Evaluated, Interval, half_width
@@ -43,13 +44,15 @@ class MethodRow(NamedTuple):
     seconds: str
 
 
-def make_comparison_page(found: Comparison) -> str:
+def make_comparison_page(found: Comparison, *, spell: Spell = str) -> str:
     """The page's HTML: one file, without scripts or network access.
 
     Parameters
     ----------
     found : Comparison
         As returned by `devnet.experiments.comparison.compare_methods`.
+    spell : callable
+        How a setting that a note names is spelled; by default as in Python.
     """
     drawn = _drawn(found)
     end = share_end([found.chance, *(v for one in found.methods for v in one.auc_pr)])
@@ -63,7 +66,7 @@ def make_comparison_page(found: Comparison) -> str:
         "drawn": [one.method for one in drawn],
         "n_folds": N_FOLDS,
         "n_repeats": found.n_splits // N_FOLDS,
-        "notes": [*map(str, found.notes)],
+        "notes": [n.spelled(spell) if isinstance(n, Sentence) else n for n in found.notes],
         "is_sampled": found.n_unlabelled < found.n_rows - found.n_labelled,
         "versions": package_versions(),
     }

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from devnet.experiments.cells import RANKING, Cells, differing_cells, differing_data
-from devnet.experiments.figures import Figure, figures
+from devnet.experiments.figure import Figure
+from devnet.experiments.figures import figures
 from devnet.experiments.plan import Experiment
 from devnet.experiments.results import RunRecord
 from devnet.experiments.table import ResultTable
 from devnet.experiments.tables import tables
+from devnet.experiments.verification import Verification
 from devnet.report.charts import chart, legend
 from devnet.report.page import render
 
@@ -43,19 +45,34 @@ class Page(NamedTuple):
     sections: list[Section]
     environment: dict[str, str]
     differences: list[str]
+    remark: str  # what the reader must know about all results
+    verification: Verification | None
 
 
-def make_page(results: Sequence[tuple[Experiment, Sequence[RunRecord]]]) -> str:
+def make_page(
+    results: Sequence[tuple[Experiment, Sequence[RunRecord]]],
+    *,
+    verification: Verification | None = None,
+    left_out: Sequence[str] = (),
+) -> str:
     """The page's HTML.
 
     Parameters
     ----------
     results : sequence of (Experiment, sequence of RunRecord)
         In page order. Experiments without finished runs are left out.
+    verification : Verification, optional
+        What running everything again has shown.
+    left_out : sequence of str
+        Titles of experiments that a first look does not include.
     """
     sections = [_section(*one) for one in results if any(not r.error for r in one[1])]
     records = [record for _, found in results for record in found]
-    page = Page(sections, _environment(records), _differences(results))
+    remark = " ".join(dict.fromkeys(one.remark for one, _ in results if one.remark))
+    if left_out:
+        remark += f" Left out: {', '.join(left_out)}."
+    differences = _differences(results)
+    page = Page(sections, _environment(records), differences, remark, verification)
     return render("experiments.html", page._asdict(), {"chart": chart, "legend": legend})
 
 

@@ -20,7 +20,8 @@ def fold(encoder: TableEncoder, matrix: Any, scores: np.ndarray) -> list[list[in
     """Groups of positions of encoded rows (n, d), sorted by score, the highest first.
 
     A row joins the first group whose first row it is like: the values of nearly all table columns
-    are the same, and what differs does not decide the score.
+    are the same, what differs does not decide the score, and no number or text is another one
+    altogether, as the leeway of its column says.
     """
     groups: list[list[int]] = []
     starts = np.array([block.start for block in encoder.blocks()])
@@ -29,12 +30,16 @@ def fold(encoder: TableEncoder, matrix: Any, scores: np.ndarray) -> list[list[in
     is_small = len(starts) < FEW_COLUMNS
     most = 0 if is_small else max(1, len(starts) // DIFFERENT)
     tolerance = EQUAL if is_small else SAME
+    leeway = np.array([column.leeway for column in encoder.columns]).T  # (2, c)
     for i in range(len(scores)):
         first = max(0, len(groups) - LOOK_BACK)
         leaders = np.array([group[0] for group in groups[first:]], dtype=np.int64)
         is_near = np.abs(scores[leaders] - scores[i]) <= CLOSE_SCORE * np.abs(scores[leaders])
         near = np.flatnonzero(is_near)
-        is_like = _differences(matrix, leaders[near], i, starts, tolerance) <= most
+        apart, size = _distances(matrix, leaders[near], i, starts)
+        is_other = apart > tolerance * size
+        is_far = is_other & (apart > leeway[0] + leeway[1] * size)
+        is_like = (is_other.sum(axis=1) <= most) & ~is_far.any(axis=1)
         if is_like.any():
             groups[first + int(near[is_like.argmax()])].append(i)
         else:
@@ -42,25 +47,27 @@ def fold(encoder: TableEncoder, matrix: Any, scores: np.ndarray) -> list[list[in
     return groups
 
 
-def _differences(
-    matrix: Any, leaders: np.ndarray, row: int, starts: np.ndarray, tolerance: float
-) -> np.ndarray:
-    """In how many table columns each leader differs from a row, (k,)."""
+def _distances(
+    matrix: Any, leaders: np.ndarray, row: int, starts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far each leader is from a row in each table column, and the larger of their sizes."""
     if not len(leaders):
-        return np.zeros(0, dtype=np.int64)
+        return np.zeros((0, len(starts))), np.zeros((0, len(starts)))
     there, here = matrix[leaders], matrix[[row]]
     if sp.issparse(matrix):
         here = sp.csr_array(np.ones((len(leaders), 1), matrix.dtype)) @ here
     distance, size, own = (_by_column(abs(part), starts) for part in (there - here, there, here))
-    count: np.ndarray = (distance > tolerance * np.maximum(size, own)).sum(axis=1)
-    return count
+    return distance, np.maximum(size, own)  # (k, c) both
 
 
 def _used_columns(matrix: sp.csr_array, starts: np.ndarray) -> tuple[sp.csr_array, np.ndarray]:
-    """Without the millions of columns of n-grams that none of the rows has."""
-    used, index = np.unique(matrix.indices, return_inverse=True)
-    shape = (matrix.shape[0], max(1, len(used)))
-    narrow = sp.csr_array((matrix.data, index, matrix.indptr), shape=shape)
+    """Without the millions of columns of n-grams that none of the rows has.
+
+    The first matrix column of each table column stays, so that none is lost.
+    """
+    used = np.union1d(matrix.indices, starts)
+    index = np.searchsorted(used, matrix.indices)
+    narrow = sp.csr_array((matrix.data, index, matrix.indptr), (matrix.shape[0], len(used)))
     return narrow, np.searchsorted(used, starts)
 
 

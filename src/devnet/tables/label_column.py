@@ -1,8 +1,10 @@
 """Which value of a label column marks anomalies; everything else is unlabelled."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +14,8 @@ from devnet.core.sentence import Setting
 from devnet.tables.table_error import TableError
 
 SHOWN = 4  # values that a message names
+MANY = 20  # different values, beyond which a column may measure something, or name rows
+AMOUNT = re.compile(r"[^a-z]*\d(e[+-]?\d)?[^a-z]*", re.IGNORECASE)  # $1,015.94, 12%, 04/23/2017
 OTHERS = {  # texts that are unlikely to mark anomalies, however rare they are
     *("no", "n", "none", "normal", "negative", "neg", "ok", "okay", "good", "benign", "legit"),
     *("legitimate", "genuine", "inlier", "healthy", "clean", "valid", "clear", "cleared", "pass"),
@@ -23,6 +27,14 @@ def label_text(column: pa.Array) -> pa.Array:
     """Labels as text, null if missing: 1 and 1.0 are both "1", and true is "true"."""
     trimmed = pc.utf8_trim_whitespace(written_label(column))
     return pc.if_else(pc.equal(trimmed, ""), None, trimmed)
+
+
+def as_label(anomaly: Any) -> str | None:
+    """The label that marks anomalies as text, however a caller gives it."""
+    if anomaly is None or isinstance(anomaly, str):
+        return anomaly
+    text: str | None = label_text(pa.array([anomaly]))[0].as_py()
+    return text
 
 
 def label_key(value: str) -> str:
@@ -170,6 +182,7 @@ def same_label(anomaly: str, values: Iterable[str]) -> str | None:
 
 def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int) -> str:
     if len(values) > 2:
+        _refuse_measurements(label, counts, values)
         raise TableError(
             f"the label column {label!r} has {len(values)} or more different values "
             f"({_list(values)}), but only one can mark anomalies. Name it, and all others are "
@@ -198,6 +211,29 @@ def _guess(label: str, values: list[str], counts: dict[str, int], n_missing: int
             ".",
         )
     return value
+
+
+def _refuse_measurements(label: str, counts: dict[str, int], values: list[str]) -> None:
+    """Refuse a column that measures or names rows: none of its values marks anomalies."""
+    is_many = len(values) > MANY
+    measures = all(map(AMOUNT.fullmatch, values)) and (is_many or any(map(_is_fraction, values)))
+    names = is_many and 2 * len(values) > sum(counts.values())
+    if measures or names:
+        raise TableError(
+            f"the column {label!r} has {len(values)} or more different values ({_list(values)}); "
+            "it looks like a measurement or a name of rows, not a label. Name a column that is 1 "
+            "for known anomalies with ",
+            Setting("label"),
+            "; if there is none, add it: 1 in the rows that you know to be anomalies, empty in "
+            "all others. If one of these values does mark them, name it with ",
+            Setting("anomaly"),
+            ".",
+        )
+
+
+def _is_fraction(value: str) -> bool:
+    number = _number(value)
+    return number is not None and number != number.to_integral_value()
 
 
 def _are_numbers(values: Iterable[str]) -> bool:

@@ -40,13 +40,14 @@ from devnet.tables.chosen_rows import choose_id_column, row_ids
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explainer, Explanation
 from devnet.tables.given_labels import GivenLabels, given_labels
-from devnet.tables.label_column import label_text
+from devnet.tables.label_column import as_label
 from devnet.tables.leaks import Leak, find_leak, leak_from_header
 from devnet.tables.opened_table import OpenedTable, alert_threshold, scored_columns
 from devnet.tables.readings.reading import Conventions
 from devnet.tables.reservoir import smallest
 from devnet.tables.score_columns import ALERT, SCORE
 from devnet.tables.sources.opening import open_table
+from devnet.tables.table_summary import names_of
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
 DEFAULT_POLICY = FalseAlarmRate(0.01)
@@ -189,8 +190,8 @@ class TableModel(ClassifierMixin, BaseEstimator):
         generator = as_generator(self.random_state)
         method = METHODS[known(self.method, METHODS, "method")]
         detector = method(random_state=draw_seed(generator), **(self.parameters or {}))
-        labels, categorical = given_labels(table, label), _names(self.categorical)
-        conventions = Conventions(self.decimal_comma, self.day_first, tuple(_names(self.missing)))
+        labels, categorical = given_labels(table, label), names_of(self.categorical)
+        conventions = Conventions(self.decimal_comma, self.day_first, tuple(names_of(self.missing)))
         source = open_table(
             table,
             types=dict.fromkeys(categorical, pa.string()),
@@ -200,8 +201,8 @@ class TableModel(ClassifierMixin, BaseEstimator):
         rows = read_training_rows(
             labels.beside(source),
             labels.name,
-            anomaly=_as_label(self.anomaly),
-            ignore=_names(self.ignore),
+            anomaly=as_label(self.anomaly),
+            ignore=names_of(self.ignore),
             id_column=self.id_column,
             categorical=categorical,
             conventions=conventions,
@@ -345,13 +346,13 @@ def _options(model: TableModel) -> dict[str, Any]:
     seed = model.random_state
     return {
         "parameters": encode_parameters(dict(model.parameters or {})),
-        "ignore": _names(model.ignore),
-        "categorical": _names(model.categorical),
-        "anomaly": _as_label(model.anomaly),
+        "ignore": names_of(model.ignore),
+        "categorical": names_of(model.categorical),
+        "anomaly": as_label(model.anomaly),
         "id_column": model.id_column,
         "decimal_comma": model.decimal_comma,
         "day_first": model.day_first,
-        "missing": _names(model.missing),
+        "missing": names_of(model.missing),
         "random_state": seed if isinstance(seed, int) else None,
     }
 
@@ -388,20 +389,6 @@ def _read_calibration(detector: Any, tensors: dict[str, np.ndarray]) -> Calibrat
     if not n or weight.min() < 0 or weight.max() > 1 or not weight.any():
         raise edited("the calibration", "rows must count from 0 to 1, and some must count")
     return Calibration(scores, weight, None, None)
-
-
-def _names(columns: str | Collection[str]) -> list[str]:
-    """Names as a list of text; a single one may be given by itself."""
-    given = [columns] if isinstance(columns, str | int) else columns
-    return [str(name) for name in given]
-
-
-def _as_label(anomaly: Any) -> str | None:
-    """The label that marks anomalies as text, however it is given."""
-    if anomaly is None or isinstance(anomaly, str):
-        return anomaly
-    text: str = label_text(pa.array([anomaly]))[0].as_py()
-    return text
 
 
 def _extremes(scores: np.ndarray) -> tuple[float, float]:

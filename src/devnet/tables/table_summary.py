@@ -134,6 +134,12 @@ def _refuse_both(names: Collection[str]) -> None:
         )
 
 
+def names_of(columns: str | int | Collection[str]) -> list[str]:
+    """Names of columns as text; a single one may be given by itself."""
+    given = [columns] if isinstance(columns, str | int) else columns
+    return [str(name) for name in given]
+
+
 def known_column(name: str, schema: pa.Schema) -> str:
     """The name of a column, or an error with the one that was probably meant."""
     try:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
+from support.ensemble_checks import make_pool
 
 from devnet import ModelFileError
 from devnet.core.seeds import draw_seed
@@ -16,14 +17,6 @@ from devnet.detectors.ensemble.deviation_trees import (
     _n_candidates,
     grow_trees,
 )
-from devnet.detectors.ensemble.pool import Pool
-
-
-def make_pool(seed, n=600, k=15, d=6):
-    generator = np.random.default_rng(seed)
-    rows = generator.normal(size=(n + k, d)).astype(np.float32)
-    rows[:k, :2] += 2
-    return Pool(rows[k:], np.ones(n), rows[:k], np.ones(k), np.arange(k), np.full(k, -1))
 
 
 def spawn(seed, n_trees=8):

@@ -4,21 +4,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from support.ensemble_checks import make_pool
 
 from devnet import DeviationEnsemble
 from devnet.core.seeds import draw_seed
 from devnet.detectors.ensemble.bags import draw_bags, out_of_bag_mean
 from devnet.detectors.ensemble.combination import combine
 from devnet.detectors.ensemble.deviation_trees import BAG_ROWS
-from devnet.detectors.ensemble.pool import Pool
 from devnet.detectors.ensemble.pu_trees import grow_pu_trees
-
-
-def make_pool(seed, n=600, k=15, d=6):
-    generator = np.random.default_rng(seed)
-    rows = generator.normal(size=(n + k, d)).astype(np.float32)
-    rows[:k, :2] += 2
-    return Pool(rows[k:], np.ones(n), rows[:k], np.ones(k), np.arange(k), np.full(k, -1))
 
 
 def spawn(seed, n_trees=8):

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from devnet.tables import TableError, open_table
+from devnet.tables.overwriting import refuse_overwriting
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -57,7 +58,10 @@ def test_text_dates_of_a_workbook_are_dates(tmp_path):
 @pytest.mark.parametrize(
     ("sheets", "sentence"),
     [
-        ({"a": [["x"], [1]], "b": [["y"], [2]]}, "has 2 sheets with values .*sheet_name="),
+        (
+            {"a": [["x"], [1]], "b": [["y"], [2]]},
+            r"has 2 sheets with values \('a', 'b'\); .*t\.xlsx#a'$",
+        ),
         ({"a": []}, "is empty"),
         ({"a": [["x", None], [1, 2]]}, "column 2 of .* has no name"),
         ({"a": [["x", "x"], [1, 2]]}, "more than one column named 'x'"),
@@ -67,6 +71,27 @@ def test_a_workbook_that_is_not_one_table_gets_a_sentence(tmp_path, sheets, sent
     path = write(tmp_path / "t.xlsx", **sheets)
     with pytest.raises(TableError, match=sentence):
         open_table(path)
+
+
+def test_book_xlsx_sheet_2_is_the_sheet_of_that_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("book.xlsx", first=[["x"], [1]], **{"Sheet 2": [["x"], [2]]}, empty=[])
+    assert read("book.xlsx#Sheet 2").to_pydict() == {"x": [2.0]}
+    assert open_table("book.xlsx#first").name == "book.xlsx#first"
+    with pytest.raises(TableError, match=r"say which one to read: 'book\.xlsx#first'$"):
+        open_table("book.xlsx")
+    with pytest.raises(TableError, match=r"sheet of book\.xlsx 'frist'; .* Did you mean 'first'"):
+        open_table("book.xlsx#frist")
+    with pytest.raises(TableError, match="#empty is empty"):
+        open_table("book.xlsx#empty")
+    with pytest.raises(FileNotFoundError, match=r"no file bok\.xlsx\. Did you mean 'book"):
+        open_table("bok.xlsx#first")
+    with pytest.raises(TableError, match="is the table itself"):
+        refuse_overwriting("book.xlsx#first", "book.xlsx")
+    write("twin.xlsx", first=[["x"], [3]], other=[["x"], [4]])
+    assert read("*.xlsx#first").to_pydict() == {"x": [1.0, 3.0]}
+    write("odd#name.xlsx", a=[["x"], [5]])
+    assert read("odd#name.xlsx").to_pydict() == {"x": [5.0]}
 
 
 def test_a_damaged_workbook_gets_a_sentence(tmp_path):

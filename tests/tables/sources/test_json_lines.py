@@ -79,3 +79,20 @@ def test_a_kind_that_changes_later_gets_a_sentence(tmp_path, monkeypatch):
     path = write(tmp_path / "t.jsonl", [{"a": 1}] * 30 + [{"a": "much"}])
     with pytest.raises(TableError, match="'a' of .* two kinds .* in row 31"):
         read(path)
+
+
+def test_a_key_that_appears_after_the_first_block_is_a_column(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_lines, "BLOCK_BYTES", 64)
+    rows = [{"a": i, "empty": None, "at": {"x": 1}, "day": "2026-01-02"} for i in range(20)]
+    rows += [{"a": 20, "late": 5, "empty": "no more", "at": {"x": 1, "y": "z"}, "day": "soon"}]
+    path = write(tmp_path / "t.jsonl", rows)
+    source = open_table(path)
+    assert source.schema.names == ["a", "empty", "at.x", "at.y", "day", "late"]
+    assert source.n_rows == 21
+    found = read(path)
+    assert found["late"].to_pylist() == [None] * 20 + [5]
+    assert found["empty"].to_pylist() == [None] * 20 + ["no more"]
+    assert found["at.y"].to_pylist() == [None] * 20 + ["z"]
+    assert found["day"].to_pylist() == ["2026-01-02"] * 20 + ["soon"]
+    (tmp_path / "never.jsonl").write_text('{"a": 1, "never": null}\n')
+    assert read(tmp_path / "never.jsonl")["never"].type == pa.string()

@@ -1,6 +1,6 @@
 """The learners of tables with text: column tests on texts, networks and trees on the rest."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple, Self
 
@@ -9,14 +9,12 @@ import scipy.sparse as sp
 
 from devnet.core.layout import Layout
 from devnet.core.model_file import edited, size_of, tensor
-from devnet.core.rows import Rows, sparse_tiles
 from devnet.detectors.ensemble.combination import combine
-from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
+from devnet.detectors.ensemble.csr_learners import CsrLearners
+from devnet.detectors.ensemble.learners import OutOfBag, Settings
 from devnet.detectors.ensemble.pool import Pool
 from devnet.detectors.ensemble.sparse_learner import SparseLearner, learn_sparse
 from devnet.detectors.ensemble.table_learners import TableLearners
-
-POOL_ROWS = 20_000  # more do not help
 
 
 class Parts(NamedTuple):
@@ -55,7 +53,7 @@ class Parts(NamedTuple):
         return sp.hstack([found[start] for start in sorted(found)], format="csr")
 
 
-class MixedLearners(Learners):
+class MixedLearners(CsrLearners):
     """A table's learners on the narrow columns, and a learner of its own for each text.
 
     Final class. The evidence out of bag decides how much each of them counts.
@@ -77,21 +75,6 @@ class MixedLearners(Learners):
     def trust(self, n_labelled: int) -> np.ndarray:
         """Texts are trusted as much as the networks are."""
         return np.append(self._table.trust(n_labelled), np.ones(len(self._texts)))
-
-    @staticmethod
-    def n_pool_rows(n_columns: int) -> int:
-        """The same for any number of columns: nearly all of them belong to texts."""
-        return POOL_ROWS
-
-    @staticmethod
-    def gather(rows: Rows, indices: np.ndarray) -> sp.csr_array:
-        """Training rows as CSR."""
-        return rows.sparse(indices)
-
-    @staticmethod
-    def tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, sp.csr_array]]:
-        """Yield the rows of a span as CSR tiles."""
-        return sparse_tiles(rows, span)
 
     @staticmethod
     def look(pool: Pool, settings: Settings, generator: np.random.Generator) -> OutOfBag:

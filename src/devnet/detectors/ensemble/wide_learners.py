@@ -1,20 +1,17 @@
 """The learner of wide sparse rows: one weighted sum of columns, learned in closed form."""
 
-from collections.abc import Iterator
 from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.core.rows import Rows, sparse_tiles
-from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
+from devnet.detectors.ensemble.csr_learners import CsrLearners
+from devnet.detectors.ensemble.learners import OutOfBag, Settings
 from devnet.detectors.ensemble.pool import Pool
 from devnet.detectors.ensemble.sparse_learner import SparseLearner, learn_sparse
 
-POOL_ROWS = 20_000  # more do not help
 
-
-class WideLearners(Learners):
+class WideLearners(CsrLearners):
     """Column tests on CSR rows; final class.
 
     A few dozen anomalies teach networks and trees too little about a million columns.
@@ -27,21 +24,6 @@ class WideLearners(Learners):
     def n_scorers(self) -> int:
         """The column tests are one."""
         return 1
-
-    @staticmethod
-    def n_pool_rows(n_columns: int) -> int:
-        """The same for any number of columns: a row stores few of them."""
-        return POOL_ROWS
-
-    @staticmethod
-    def gather(rows: Rows, indices: np.ndarray) -> sp.csr_array:
-        """Training rows as CSR."""
-        return rows.sparse(indices)
-
-    @staticmethod
-    def tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, sp.csr_array]]:
-        """Yield the rows of a span as CSR tiles."""
-        return sparse_tiles(rows, span)
 
     @staticmethod
     def look(pool: Pool, settings: Settings, generator: np.random.Generator) -> OutOfBag:

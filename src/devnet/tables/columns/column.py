@@ -15,6 +15,7 @@ from devnet.tables.columns.left_out import LeftOut
 from devnet.tables.columns.spread import Place, Places, Spread
 
 LARGEST = 1e6  # magnitude of an encoded value
+UNSHARED = 0.5  # entries, of those of the larger text or vector, that two alike may not share
 
 
 class Entry(NamedTuple):
@@ -23,6 +24,13 @@ class Entry(NamedTuple):
     column: int | np.ndarray  # within the encoding's own columns; one for all rows, or by row
     value: float | np.ndarray
     row: np.ndarray | None = None  # ascending
+
+
+class Leeway(NamedTuple):
+    """How far apart the encoded values of two rows may be if little else differs."""
+
+    absolute: float
+    relative: float = 0.0  # to the larger value
 
 
 class ColumnFact(NamedTuple):
@@ -119,6 +127,14 @@ class ColumnEncoding(ABC):
     def learned_from(self) -> str:
         """Kind of the training values, not what else is accepted."""
         return self.sources[0]
+
+    @property
+    def leeway(self) -> Leeway:
+        """How much a row that is nearly the same as another may differ here.
+
+        Wide values must share most entries; others may be any other value.
+        """
+        return Leeway(0.0, UNSHARED) if self.is_wide else Leeway(np.inf)
 
     is_free_text: ClassVar[bool] = False  # whether only methods that use text can learn from it
 

@@ -13,6 +13,7 @@ from devnet.tables.columns.column import (
     ColumnEncoding,
     ColumnSummary,
     Entry,
+    Leeway,
     indicator,
     is_empty,
     limited,
@@ -27,6 +28,7 @@ from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.columns.spread import Places, Spread
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.95, 0.99)
+NEARLY = 0.25  # of the range of the middle half, by which numbers of similar rows may differ
 
 
 @final
@@ -105,6 +107,12 @@ class NumberColumn(ColumnEncoding):
             found = np.where(is_missing, self.mean, found)
         scaled = Entry(0, limited(scale(found, self.low, self.high)))
         return [scaled, indicator(1, is_missing)][: self.width]
+
+    @property
+    def leeway(self) -> Leeway:
+        """A part of the range of the middle half, which a long tail does not stretch."""
+        middle = scale(np.array([self.quantiles[1], self.quantiles[3]]), self.low, self.high)
+        return Leeway(NEARLY * float(np.diff(middle)[0]))
 
     def phrase(self, value: pa.Array) -> str:
         """How the number compares with those of the training table."""

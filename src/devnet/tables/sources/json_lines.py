@@ -1,4 +1,4 @@
-"""JSON Lines: one object per line, read in blocks and typed by the first one."""
+"""JSON Lines: one object per line, read in blocks; the first one with a name types its column."""
 
 import json
 import re
@@ -26,8 +26,9 @@ _CHANGED = re.compile(r"Column\(/([^)]*)\) (?:changed from|was specified to be) 
 class JsonLinesSource(Source):
     """A file with an object on each line, whose names are columns.
 
-    Types are inferred from the first block. Integers are read as float64 unless they are long, as
-    in CSV files. Columns that appear only after the first block are not read.
+    A file of several blocks is looked through once for columns that appear only later. Types are
+    inferred from the first block with a value. Integers are read as float64 unless they are long,
+    as in CSV files.
 
     Parameters
     ----------
@@ -38,19 +39,21 @@ class JsonLinesSource(Source):
     """
 
     def __init__(self, path: Path, name: str, types: Mapping[str, pa.DataType]) -> None:
-        self.name, self.n_rows, self.paths = name, None, (path,)
+        self.name, self.paths = name, (path,)
         self._path = path
+        found: dict[str, pa.DataType] = {}
+        n_rows = 0
         with reading(name):
-            first = next(self._blocks(), b"")
-            _refuse_other_json(first, name)
-            found = self._parsed(first, None, 0)
-            schema = plain_schema(found.schema, name)
-        self.schema = pa.schema(
-            [
-                (field.name, _type(field, found.column(field.name), types.get(field.name)))
-                for field in schema
-            ]
-        )
+            for block in self._blocks():
+                if not n_rows:
+                    _refuse_other_json(block, name)
+                table = self._parsed(block, None, n_rows)
+                n_rows += table.num_rows
+                for one in table.schema:
+                    kind = _type(one.type, table.column(one.name), types.get(one.name))
+                    found[one.name] = _widened(found.get(one.name, pa.null()), kind)
+            self.schema = plain_schema(pa.schema([(n, _known(t)) for n, t in found.items()]), name)
+        self.n_rows = n_rows
 
     def _pieces(self, columns: list[str]) -> Batches:
         return read_ahead(self._read(columns or self.schema.names[:1]))
@@ -107,13 +110,32 @@ class JsonLinesSource(Source):
         return TableError(f"{self.name} cannot be read as JSON Lines: {reason}. Correct the file.")
 
 
-def _type(field: pa.Field, first: pa.ChunkedArray, wanted: pa.DataType | None) -> pa.DataType:
-    """Type to read a column as, given its values in the first block."""
-    if pa.types.is_string(field.type):
-        return field.type
-    if pa.types.is_timestamp(field.type) and wanted is not None and pa.types.is_string(wanted):
+def _type(kind: pa.DataType, values: pa.ChunkedArray, wanted: pa.DataType | None) -> pa.DataType:
+    """Type to read a column as, given its values in a block; null if it has none."""
+    if pa.types.is_string(kind) or pa.types.is_null(kind):
+        return kind
+    if pa.types.is_timestamp(kind) and wanted is not None and pa.types.is_string(wanted):
         return wanted
-    return roomy(field.type, first)
+    return roomy(kind, values)
+
+
+def _widened(known: pa.DataType, later: pa.DataType) -> pa.DataType:
+    """The type of earlier blocks, with what only a later one shows."""
+    is_both = pa.types.is_struct(known) and pa.types.is_struct(later)
+    if is_both:
+        fields = {one.name: one.type for one in known}
+        for one in later:
+            fields[one.name] = _widened(fields.get(one.name, pa.null()), one.type)
+        return pa.struct(list(fields.items()))
+    if pa.types.is_list(known) and pa.types.is_list(later):
+        return pa.list_(_widened(known.value_type, later.value_type))
+    is_text = pa.types.is_timestamp(known) and pa.types.is_string(later)
+    return later if pa.types.is_null(known) or is_text else known
+
+
+def _known(kind: pa.DataType) -> pa.DataType:
+    """The type; text for a column without any value."""
+    return roomy(kind, None) if pa.types.is_null(kind) else kind
 
 
 def _refuse_other_json(first: bytes, name: str) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from devnet.tables.sources.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowSource
 from devnet.tables.sources.byte_stream import COMPRESSED_SUFFIXES, first_bytes
 from devnet.tables.sources.csv import CsvSource, CsvTyping
-from devnet.tables.sources.excel import read_excel
+from devnet.tables.sources.excel import EXCEL_SUFFIXES, read_excel, split_sheet
 from devnet.tables.sources.flattened import FlattenedSource, is_nested
 from devnet.tables.sources.joined import JoinedSource
 from devnet.tables.sources.json_lines import JsonLinesSource
@@ -33,7 +33,6 @@ ARROW_SUFFIXES = (".arrow", ".feather", ".ipc")
 SVMLIGHT_SUFFIXES = (".svm", ".svmlight", ".libsvm")
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
-EXCEL_SUFFIXES = (".xlsx", ".xlsm")
 TABLE_SUFFIXES = (
     *PARQUET_SUFFIXES,
     *ARROW_SUFFIXES,
@@ -58,10 +57,11 @@ def open_table(
     Parameters
     ----------
     table : path or object
-        A CSV, Parquet, Arrow (IPC, Feather), JSON Lines, Excel or svmlight file; a folder of
-        Parquet files or a pattern such as "data/*.parquet", which are one table; a pandas or
-        polars data frame, a pyarrow Table or RecordBatch, anything with `__arrow_c_stream__` such
-        as the result of a query, a dictionary of columns, a matrix.
+        A CSV, Parquet, Arrow (IPC, Feather), JSON Lines, Excel or svmlight file; a sheet of a
+        workbook, such as "book.xlsx#Sheet2"; a folder of Parquet files or a pattern such as
+        "data/*.parquet", which are one table; a pandas or polars data frame, a pyarrow Table or
+        RecordBatch, anything with `__arrow_c_stream__` such as the result of a query, a
+        dictionary of columns, a matrix.
     types : mapping of column names to Arrow types, default=None
         Types of columns of CSV files, and of dates that are text in memory; others are inferred.
     inferred : collection of str, default=None
@@ -93,13 +93,13 @@ def _opened(table: Any, typing: CsvTyping) -> Source:
     name = os.fspath(table)
     if not isinstance(name, str) or not name or "\0" in name:
         raise TableError(f"{name!r} is not a path; give the name of a file, for example table.csv.")
-    paths = paths_of(name)
+    paths, (_, sheet) = paths_of(name), split_sheet(name)
     first_name = name if len(paths) == 1 else str(paths[0])
-    first = _open_file(paths[0], first_name, typing)
+    first = _open_file(paths[0], first_name, typing, sheet)
     if len(paths) == 1:
         return first
     same = typing._replace(types={field.name: field.type for field in first.schema})
-    others = [_open_file(path, str(path), same) for path in paths[1:]]
+    others = [_open_file(path, str(path), same, sheet) for path in paths[1:]]
     return JoinedSource(name, [first, *others])
 
 
@@ -115,6 +115,7 @@ def _may_be_date(
 
 def paths_of(name: str) -> list[Path]:
     """The files that a name stands for, sorted."""
+    name, _ = split_sheet(name)
     path = Path(name)
     with reading(name):
         try:
@@ -159,7 +160,7 @@ def _no_such_file(path: Path, name: str) -> str:
     return f"there is no file {name}; list what there is: ls {quote(str(path.parent))}"
 
 
-def _open_file(path: Path, name: str, typing: CsvTyping) -> Source:
+def _open_file(path: Path, name: str, typing: CsvTyping, sheet: str | None) -> Source:
     with reading(name):
         if not stat.S_ISREG(path.stat().st_mode):
             raise TableError(f"{name} is a pipe or device, not a file; write the table to a file.")
@@ -176,7 +177,7 @@ def _open_file(path: Path, name: str, typing: CsvTyping) -> Source:
         return JsonLinesSource(path, name, typing.types)
     if suffix in EXCEL_SUFFIXES:
         may_be_date = partial(_may_be_date, typing.types, typing.inferred)
-        return file_source(read_excel(path, name), name, path, may_be_date)
+        return file_source(read_excel(path, name, sheet), name, path, may_be_date)
     if suffix in SVMLIGHT_SUFFIXES:
         return SvmlightSource(path, name)
     return CsvSource(path, name, typing)

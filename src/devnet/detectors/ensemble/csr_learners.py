@@ -1,0 +1,30 @@
+"""What learners of CSR rows share: how rows come to them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+from devnet.core.rows import Rows, sparse_tiles
+from devnet.detectors.ensemble.learners import Learners
+
+POOL_ROWS = 20_000  # more do not help
+
+
+class CsrLearners(Learners):
+    """Learners whose rows are CSR, as nearly all of their columns are zero; abstract."""
+
+    @staticmethod
+    def n_pool_rows(n_columns: int) -> int:
+        """The same for any number of columns: a row stores few of them."""
+        return POOL_ROWS
+
+    @staticmethod
+    def gather(rows: Rows, indices: np.ndarray) -> sp.csr_array:
+        """Training rows as CSR."""
+        return rows.sparse(indices)
+
+    @staticmethod
+    def tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, sp.csr_array]]:
+        """Yield the rows of a span as CSR tiles."""
+        return sparse_tiles(rows, span)
