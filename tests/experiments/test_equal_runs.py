@@ -4,8 +4,10 @@ import json
 from dataclasses import asdict, replace
 
 import pytest
+from click.testing import CliRunner
 from support.experiments import FILE, make_sets, record
 
+from devnet.cli.main import main
 from devnet.experiments.equal_runs import EqualRuns
 from devnet.experiments.plan import Run, read_experiment
 from devnet.experiments.results import read_results
@@ -109,3 +111,12 @@ def test_unknown_runs_come_first_then_the_longest():
         *("b0", "b1"),
         *("a0", "a1"),
     ]
+
+
+def test_the_command_line_takes_runs_from_the_other_results_of_the_folder(folder):
+    where = ["--folder", str(folder), "--results", str(folder), "--workers", "1"]
+    for name in ("quick", "other"):
+        arguments = ["experiment", "run", name, "--datasets", "thyroid", "--runs", "1", *where]
+        assert CliRunner().invoke(main, arguments, catch_exceptions=False).exit_code == 0
+    found = [r.taken_from for r in read_results(folder / "other.jsonl")]
+    assert found == ["quick", ""]
