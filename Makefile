@@ -2,9 +2,6 @@
 PYTHON ?= python3
 BIN = .venv/bin
 SOURCES = src tests benchmarks
-# One folder per commit: results of older code must not be resumed.
-REPRODUCED = experiments/reproduced/$(shell git rev-parse --short HEAD 2>/dev/null || echo here)
-EXPERIMENTS = $(sort $(basename $(notdir $(wildcard experiments/*.toml))))
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 
 .PHONY: help demo test check browser picture bench reproduce clean
@@ -42,13 +39,9 @@ bench: .venv/installed  ## measure speed against named rivals in the same run
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/tables.py
 
-reproduce: .venv/installed  ## run all experiments again and compare with the committed results (three hours)
+reproduce: .venv/installed  ## run all experiments again (QUICK=1: ten minutes) and compare; may be stopped and resumed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group raw
-	for name in $(EXPERIMENTS); do \
-	    $(BIN)/devnet experiment run $$name --results $(REPRODUCED) || exit 1; done
-	$(BIN)/devnet experiment verify --results $(REPRODUCED) --against experiments/results
-	mv $(REPRODUCED)/*.jsonl experiments/results/
-	$(BIN)/devnet experiment report
+	$(BIN)/devnet experiment reproduce $(if $(QUICK),--quick)
 
 clean:  ## remove the environment and caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

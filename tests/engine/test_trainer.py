@@ -1,13 +1,17 @@
 """The loop against an independent one in plain PyTorch, and how it ends."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from support.tasks import make_task
 
 from devnet import DevNet, GaussianPrior
 from devnet.core.rows import as_rows
 from devnet.core.seeds import member_generators
 from devnet.engine.sampler import BalancedSampler
+from devnet.experiments.memory import forget_peak_memory, peak_memory
 
 
 def plain_training(model, rows, y):
@@ -114,3 +118,17 @@ def test_ctrl_c_is_raised_otherwise_and_loses_nothing(task):
     with pytest.raises(KeyboardInterrupt):
         model.fit(rows, y)
     np.testing.assert_array_equal(model.anomaly_score(rows), before)
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks cannot be reset")
+def test_wide_rows_take_memory_for_weights_state_and_best_weights_of_columns_that_occur():
+    n, d, n_used, width = 200, 1_000_000, 60_000, 500
+    generator = np.random.default_rng(0)
+    columns = generator.choice(d, n_used, replace=False).reshape(n, -1)  # each in one row
+    positions = (np.repeat(np.arange(n), n_used // n), columns.ravel())
+    rows = sp.csr_array((np.ones(n_used, np.float32), positions), shape=(n, d))
+    y = (np.arange(n) < 10).astype(int)
+    forget_peak_memory()
+    before = peak_memory()
+    DevNet(hidden=(width,), n_epochs=2, n_batches=5, batch_size=16, random_state=0).fit(rows, y)
+    assert peak_memory() - before < 3.5 * (4 * n_used * width)

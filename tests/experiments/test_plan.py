@@ -46,6 +46,14 @@ def test_the_plan_is_every_combination(folder):
     }
 
 
+def test_fewer_runs_can_be_asked_for_at_some_settings_only(folder):
+    edited(folder, "runs = 1\n", "settings = { n_labelled = [10] }\nruns = 1\n")
+    plan = read_experiment("quick", folder).plan(["campaign"], ["long"])
+    assert [(run.settings["n_labelled"], run.seed) for run in plan] == [
+        (5, 0), (5, 1), (5, 2), (10, 0),
+    ]  # fmt: skip
+
+
 def test_what_two_grids_share_is_run_once(folder):
     edited(
         folder, "[methods]", "[[grid]]\nn_labelled = [10, 20]\ncontamination = [0.02]\n[methods]"

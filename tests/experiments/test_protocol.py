@@ -163,3 +163,20 @@ def test_wrong_labels_are_normal_training_rows():
 def test_an_impossible_share_of_wrong_labels_is_refused(share):
     with pytest.raises(ValueError, match=f"wrong_labels={share} is not a share"):
         make_task(distinct_rows(500), np.arange(500) < 100, seed=0, wrong_labels=share)
+
+
+def test_made_sparse_rows_are_whole_rows_of_their_parents_values():
+    rows = sp.random(60, 5000, density=0.01, format="csr", random_state=0, dtype=np.float32)
+    made = make_task(rows, np.arange(60) < 12, seed=0, n_labelled=3, contamination=0.3).train
+    assert made.has_canonical_format  # ascending columns, none twice
+    anomalies = rows[:12].toarray()
+    for row in made[-10:].toarray():
+        shared = [((row == one) & (one != 0)).sum() for one in anomalies]
+        assert max(shared) >= 0.8 * (row != 0).sum()
+        assert all((anomalies == value)[:, row == value].any() for value in row[row != 0])
+
+
+def test_contamination_that_needs_no_made_rows_makes_none():
+    rows = sp.random(60, 5000, density=0.01, format="csr", random_state=0, dtype=np.float32)
+    task = make_task(rows, np.arange(60) < 12, seed=0, n_labelled=3, contamination=0.0)
+    assert task.train.shape[0] == 3 + 48 - 10

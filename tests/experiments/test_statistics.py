@@ -5,7 +5,13 @@ import pytest
 from scipy import stats
 
 from devnet.experiments.published import TABLE_1, TABLE_2
-from devnet.experiments.statistics import average_interval, log_slope, summarise, wilcoxon
+from devnet.experiments.statistics import (
+    average_interval,
+    growth,
+    log_slope,
+    summarise,
+    wilcoxon,
+)
 
 P_VALUES = [  # as published: table, first method, place of the figure, method, p-value
     *((TABLE_1, "DevNet", 0, m, p) for m, p in [("REPEN", 0.004), ("DSVDD", 0.023)]),
@@ -62,3 +68,24 @@ def test_the_interval_of_an_average_of_one_is_its_own():
 def test_the_slope_on_log_axes_is_the_exponent():
     x = np.array([10.0, 100, 1000])
     assert log_slope(x, 7 * x**1.5) == pytest.approx(1.5)
+
+
+def test_the_interval_of_the_slope_is_that_of_least_squares():
+    x, y = [1.0, 10, 100, 1000], [1.0, 12, 90, 1100]
+    fitted = stats.linregress(np.log(x), np.log(y))
+    half = stats.t.ppf(0.975, 2) * fitted.stderr
+    expected = (fitted.slope, fitted.slope - half, fitted.slope + half)
+    assert growth(x, y) == pytest.approx(expected)
+    assert np.isnan(growth([1.0, 10], [1.0, 10])[1:]).all()
+    assert np.isnan(growth([1.0], [1.0])).all()
+    assert np.isnan(growth([10.0] * 3, [1.0, 2, 3])).all()  # runs of a single size
+
+
+def test_joint_intervals_are_wider_the_more_cells_they_hold_for():
+    cell = summarise([0.1, 0.4, 0.3, 0.2])
+    widths = [np.ptp(cell.joint_interval(n)) for n in (1, 2, 10)]
+    assert widths == sorted(widths)
+    assert cell.joint_interval(1) == cell.interval
+    assert cell.joint_interval(5)[1] - cell.mean == pytest.approx(
+        stats.t.ppf(0.995, 3) * cell.std / 2
+    )

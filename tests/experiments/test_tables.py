@@ -206,30 +206,3 @@ def test_calibration_shows_shares_bands_and_runs_within():
     assert hidden.title.endswith("2% hidden anomalies")
     expected = ["1.00%", "1.00% to 1.00%", "1 of 2", "2 of 2", "1.00%"]
     assert texts(clean)["thyroid"] == expected
-
-
-def test_runtimes_show_medians_and_the_slope():
-    grid = [{"n_rows": [100, 1000], "n_columns": [7]}, {"n_rows": [100], "n_columns": [10, 100]}]
-    records = [
-        replace(
-            one,
-            dataset="synthetic",
-            seconds={"fit": s["n_rows"] / 100 * (1 + seed), "score": s["n_columns"] ** 2 / 1e4},
-        )
-        for s in experiment(grid=grid).settings
-        for seed, one in enumerate(
-            runs("synthetic", "Def", [0, 0, 0], settings=s, measure="runtime")
-        )
-    ]
-    timed = experiment(
-        measure="runtime",
-        paper="",
-        grid=grid,
-        datasets=["synthetic"],
-        methods={"Def": {"method": "DevNet"}},
-        runs=3,
-    )
-    by_rows, by_columns = tables(timed, records)
-    assert texts(by_rows)["1,000"][0] == "20.000"
-    assert texts(by_rows)["slope on log axes"] == ["1.00", "0.00"]
-    assert texts(by_columns)["slope on log axes"] == ["0.00", "2.00"]

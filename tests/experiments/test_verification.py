@@ -9,7 +9,7 @@ OLD = [record(0, value=0.5), record(1, value=0.6), record(2, value=0.7)]
 
 def test_the_same_runs_are_reproduced():
     verdict = verify(OLD, list(reversed(OLD)))
-    assert verdict == (3, 0, 3, 0.0, [])
+    assert verdict == (3, 0, 3, 0.0, [], 1)
     assert verdict.is_reproduced
 
 

@@ -31,6 +31,15 @@ def test_results_errors_and_deaths_are_told_apart():
         assert [answer.error for answer in all_answers(workers, 3).values()] == [""] * 3
 
 
+def test_fresh_workers_do_one_job_each():
+    with Workers(1, fresh=True) as workers:
+        found = []
+        for label in range(2):
+            workers.start(label, os.getpid)
+            found.append(all_answers(workers, 1)[label].result)
+    assert found[0] != found[1]
+
+
 def test_leaving_ends_busy_workers_at_once():
     start = time.perf_counter()
     with Workers(1) as workers:

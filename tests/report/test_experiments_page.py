@@ -174,6 +174,6 @@ def test_values_stand_at_their_places():
 
 def test_a_single_run_has_no_interval():
     made, records = sweep()
-    (figure,) = figures(made, [one for one in records if one.seed == 0])
+    figure, _ = figures(made, [one for one in records if one.seed == 0])
     assert all(np.isnan(point.low) for point in figure.panels[0].series[0].points)
     assert "polygon" not in chart(figure.panels[0])

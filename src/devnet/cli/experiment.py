@@ -1,6 +1,6 @@
 """`devnet experiment`: run the paper's experiments, show their tables, write the report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from devnet.experiments.results import RunRecord
     from devnet.experiments.runner import Progress
     from devnet.experiments.table import ResultTable
+    from devnet.experiments.verification import Verdict
 
 FOLDER = Path("experiments")
+VERIFICATION = "verification.json"  # in the folder of experiments
 FORMATS = ("text", "markdown", "csv", "json")
 
 
@@ -84,21 +86,25 @@ def run(
 ) -> None:
     """Do the missing runs of experiment NAME.
 
-    You can stop it at any time; the same command resumes.
+    You can stop it at any time; the same command resumes. A run that another experiment has done
+    already is taken from its results.
 
     \b
     devnet experiment run effectiveness
     devnet experiment run effectiveness --datasets thyroid,campaign --runs 2
     """
-    from devnet.experiments.plan import read_experiment
+    from devnet.experiments.plan import experiment_names, read_experiment
     from devnet.experiments.runner import run_experiment
 
     one = read_experiment(name, folder)
     plan = one.plan(_split(datasets), _split(methods), runs)
     path = _results_path(name, folder, results)
+    others = [_results_path(o, folder, results) for o in experiment_names(folder) if o != name]
     display = _Display(name)
     try:
-        records = run_experiment(one, plan, path, n_workers=workers, on_progress=display)
+        records = run_experiment(
+            one, plan, path, others=others, n_workers=workers, on_progress=display
+        )
     except KeyboardInterrupt:
         raise click.ClickException(
             f"stopped. Finished runs are in {path}; the same command resumes from there."
@@ -171,6 +177,7 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
     from devnet.core.whole_file import write_whole
     from devnet.experiments.claims import read_claims
     from devnet.experiments.plan import CLAIMS
+    from devnet.experiments.verification import read_verification
     from devnet.report.experiments_page import make_page
 
     found = _all_results(folder, results)
@@ -181,7 +188,8 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
         )
     output = output or folder / "report.html"
     said = read_claims(folder) if (folder / CLAIMS).exists() else []
-    write_whole(output, make_page(found, said).encode())
+    verification = None if results else read_verification(folder / VERIFICATION)
+    write_whole(output, make_page(found, said, verification=verification).encode())
     if wants_json:
         echo_json({"report": str(output)})
         return
@@ -195,23 +203,107 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
     required=True,
     help="Folder of the earlier results.",
 )
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="JSON file to write the verdicts to.",
+)
 @as_json
 @folders
-def verify(against: Path, folder: Path, results: Path | None, wants_json: bool) -> None:
+def verify(
+    against: Path, output: Path | None, folder: Path, results: Path | None, wants_json: bool
+) -> None:
     """Check whether repeated runs give the same results."""
     from devnet.experiments.plan import experiment_names
     from devnet.experiments.results import read_results
+    from devnet.experiments.verification import summarise_verdicts
     from devnet.experiments.verification import verify as compare
 
     if against.resolve() == (results or folder / "results").resolve():
         raise ValueError(f"{against} cannot be compared with itself; name other --results.")
-    verdicts = {}
+    verdicts, everything = {}, []
     for name in experiment_names(folder):
         old = read_results(against / f"{name}.jsonl")
-        verdicts[name] = compare(old, read_results(_results_path(name, folder, results)))
+        new = read_results(_results_path(name, folder, results))
+        verdicts[name] = compare(old, new)
+        everything += new
+    if output:
+        summarise_verdicts(verdicts, everything).write(output)
     if wants_json:
         echo_json({name: verdict._asdict() for name, verdict in verdicts.items()})
-    for name, verdict in ({} if wants_json else verdicts).items():
+    else:
+        _echo_verdicts(verdicts)
+    if not all(verdict.is_reproduced for verdict in verdicts.values()):
+        raise click.ClickException("not all experiments were reproduced.")
+
+
+@experiment.command()
+@click.option("--quick", is_flag=True, help="One run on the small sets, in about ten minutes.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Number of processes.  [default: one per core]"
+)
+@as_json
+@folders
+def reproduce(
+    quick: bool, workers: int | None, folder: Path, results: Path | None, wants_json: bool
+) -> None:
+    """Run all experiments again and compare them with the results that are there.
+
+    You can stop it at any time; the same command resumes, on another day too, as long as the code
+    that results depend on is the same. New results and their page have a folder of their own,
+    reproduced in the folder of experiments. The comparison is written to verification.json, and
+    shown by `devnet experiment report`; with --quick it is only printed.
+    """
+    from devnet.core.whole_file import write_whole
+    from devnet.experiments.reproduction import place_of
+    from devnet.experiments.reproduction import reproduce as run_again
+    from devnet.experiments.verification import Verdict
+    from devnet.report.experiments_page import make_page
+
+    displays: list[_Display] = []
+
+    def show(name: str) -> _Display:
+        _close(displays)
+        displays.append(_Display(name))
+        return displays[-1]
+
+    committed = results or folder / "results"
+    try:
+        done = run_again(folder, committed, is_quick=quick, n_workers=workers, on_progress=show)
+    except KeyboardInterrupt:
+        place = place_of(folder, is_quick=quick)
+        raise click.ClickException(
+            f"stopped. Finished runs are in {place}; the same command resumes from there."
+        ) from None
+    finally:
+        _close(displays)
+    verification = done.verification
+    page = done.place / "report.html"
+    made = make_page(done.found, verification=verification, left_out=done.left_out)
+    write_whole(page, made.encode())
+    if not quick:
+        verification.write(folder / VERIFICATION)
+    if wants_json:
+        echo_json({"results": str(done.place), "report": str(page), **vars(verification)})
+    else:
+        _echo_verdicts({name: Verdict(**one) for name, one in verification.experiments.items()})
+        click.echo("\n".join([*verification.sentences, f"The page is {page}."]))
+    for record in done.failed:
+        click.echo(f"failed: {record.method} on {record.dataset}, seed {record.seed}", err=True)
+        click.echo(f"  {record.error}", err=True)
+    if done.failed or not verification.is_reproduced:
+        _echo_missing_data([record.dataset for record in done.failed])
+        raise click.ClickException("not all experiments were reproduced.")
+
+
+def _close(displays: "list[_Display]") -> None:
+    """End the live bars; only one can be shown at a time."""
+    while displays:
+        displays.pop().close()
+
+
+def _echo_verdicts(verdicts: "Mapping[str, Verdict]") -> None:
+    for name, verdict in verdicts.items():
         click.echo(
             f"{name:<18} {verdict.n_equal} of {verdict.n_runs} runs are equal bit for bit, "
             f"{verdict.n_missing} are missing; the largest difference is "
@@ -220,8 +312,6 @@ def verify(against: Path, folder: Path, results: Path | None, wants_json: bool) 
         )
         for cell in verdict.outside:
             click.echo(f"  {cell}")
-    if not all(verdict.is_reproduced for verdict in verdicts.values()):
-        raise click.ClickException("not all experiments were reproduced.")
 
 
 def _show(made: "list[ResultTable]", form: str) -> None:

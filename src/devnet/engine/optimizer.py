@@ -136,7 +136,8 @@ def _clip(gradient: Gradient, clip_norm: float) -> None:
     gradient.dense /= excess[:, None]
     if gradient.columns:
         for columns, factor in zip(gradient.columns, to_numpy(excess), strict=True):
-            np.divide(columns.slope, factor, out=columns.slope)
+            if factor != 1:
+                np.divide(columns.slope, factor, out=columns.slope)
 
 
 class _LazyColumns:
@@ -150,8 +151,10 @@ class _LazyColumns:
     def __init__(self, kernel: np.ndarray, rule: Rule, l2: float, expected_square: float) -> None:
         self._kernel = kernel  # (c, h), updated in place
         self._rule = rule
-        self._states = [np.zeros_like(kernel) for _ in range(rule.n_states)]
+        # Not zeros_like, which writes: memory is taken only once a row is touched.
+        self._states = [np.zeros(kernel.shape, kernel.dtype) for _ in range(rule.n_states)]
         self._last_step = np.full(len(kernel), -1, dtype=np.int32)
+        self._decay: np.ndarray = np.ones(1, np.float32)  # by steps; looking up beats powers
         self._l2 = l2
         self._step = 0
         self._last_asked = -1
@@ -172,13 +175,16 @@ class _LazyColumns:
     def step(self, columns: ColumnGradient) -> None:
         if self._l2:
             self._forget_squares(columns.touched, columns.weights)
+        if self._step + 2 > len(self._decay):
+            steps = np.arange(2 * self._step + 64, dtype=np.float32)
+            self._decay = np.float32(self._rule.rho) ** steps
         for block in _blocks(columns):
             self._step_block(*block)
         self._step += 1
 
     def _step_block(self, touched: np.ndarray, weights: np.ndarray, slope: np.ndarray) -> None:
         elapsed = self._step - self._last_step.take(touched)
-        decay = np.float32(self._rule.rho) ** elapsed.astype(np.float32)
+        decay = self._decay.take(elapsed)
         states = [state.take(touched, axis=0) for state in self._states]
         for state in states:
             state *= decay[:, None]
@@ -187,8 +193,8 @@ class _LazyColumns:
         if self._l2:
             self.sum_of_squares += float(np.vdot(weights, weights))
         for full, state in zip(self._states, states, strict=True):
-            _put_rows(full, touched, state)
-        _put_rows(self._kernel, touched, weights)
+            put_rows(full, touched, state)
+        put_rows(self._kernel, touched, weights)
         self._last_step[touched] = self._step
 
     def _forget_squares(self, touched: np.ndarray, weights: np.ndarray) -> None:
@@ -212,7 +218,7 @@ def _blocks(columns: ColumnGradient) -> Iterator[ColumnGradient]:
         yield ColumnGradient(*(part[block] for part in columns))
 
 
-def _put_rows(table: np.ndarray, positions: np.ndarray, rows: np.ndarray) -> None:
+def put_rows(table: np.ndarray, positions: np.ndarray, rows: np.ndarray) -> None:
     """Like `table[positions] = rows`, but three times as fast: a row is moved as one item."""
     item = np.dtype((np.void, table.shape[1] * table.itemsize))
     np.put(table.view(item)[:, 0], positions, rows.view(item)[:, 0])

@@ -197,5 +197,8 @@ class _Undrawn:
         new = touched[self._mask.take(touched)]
         if len(new):
             draws = self._generator.random((len(new), kernel.shape[1]), dtype=np.float32)
-            kernel[new] = self._limit * (2 * draws - 1)
+            draws *= 2  # in place: with a thousand units a batch has a hundred million weights
+            draws -= 1
+            draws *= self._limit
+            kernel[new] = draws
             self._mask[new] = False

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from devnet.core.arrays import Array, to_numpy
-from devnet.engine.optimizer import Optimizer
+from devnet.engine.optimizer import Optimizer, put_rows
 from devnet.engine.sampler import Batch
 from devnet.engine.scoring_network import Gradient
 from devnet.engine.sparse_layer import SparseKernel
 
 logger = logging.getLogger(__name__)
+
+COPIED_ROWS = 1 << 12  # of a sparse kernel, so that they stay in the processor's cache
 
 Objective = Callable[[Array, Batch], tuple[Array, Array]]
 """Outputs (m, b, k) and their batch -> loss of each member (m,), slope for the outputs."""
@@ -116,7 +118,7 @@ class _BestWeights:
         self._optimizer = optimizer
         self._parameters = network.parameters * 1  # a copy
         first = network.first_kernel
-        self._kernel = None if first is None else first.kernel.copy()
+        self._kernel = None if first is None else _copy_of_drawn(first.kernel)
         self._loss = np.full(len(network.parameters), np.inf)
         self.epoch = [0] * len(network.parameters)
 
@@ -128,10 +130,24 @@ class _BestWeights:
             self.epoch[member] = epoch
             if self._kernel is not None and self._network.first_kernel is not None:
                 changed = self._optimizer.changed_columns(member)
-                current = self._network.first_kernel.kernel[member]
-                self._kernel[member][changed] = current.take(changed, axis=0)
+                _copy_rows(self._network.first_kernel.kernel[member], changed, self._kernel[member])
 
     def restore(self) -> None:
         self._network.parameters[:] = self._parameters
         if self._kernel is not None and self._network.first_kernel is not None:
             self._network.first_kernel.kernel = self._kernel
+
+
+def _copy_of_drawn(kernel: np.ndarray) -> np.ndarray:
+    """Copy, (m, c, h), that takes memory only for rows that are not zero."""
+    copy = np.zeros(kernel.shape, kernel.dtype)
+    for source, target in zip(kernel, copy, strict=True):
+        _copy_rows(source, np.flatnonzero(source.any(axis=1)), target)
+    return copy
+
+
+def _copy_rows(source: np.ndarray, positions: np.ndarray, target: np.ndarray) -> None:
+    """Like `target[positions] = source[positions]`, without a second copy of all these rows."""
+    for start in range(0, len(positions), COPIED_ROWS):
+        some = positions[start : start + COPIED_ROWS]
+        put_rows(target, some, source.take(some, axis=0))

@@ -26,6 +26,9 @@ class Cells:
         finished = [record for record in records if not record.error]
         self.records = [record for record in finished if record.run.key in planned]
         self.n_unplanned = len(finished) - len(self.records)
+        self._of: dict[tuple[str, str], list[RunRecord]] = {}  # by set and method
+        for record in sorted(self.records, key=lambda record: record.seed):
+            self._of.setdefault((record.dataset, record.method), []).append(record)
         self.datasets = [
             name for name in experiment.datasets if any(r.dataset == name for r in self.records)
         ]
@@ -43,13 +46,9 @@ class Cells:
         self, dataset: str, method: str, settings: dict[str, Any], metric: str
     ) -> dict[int, float]:
         """The value of each run by seed, ascending."""
-        chosen = sorted(
-            (r for r in self.records if (r.dataset, r.method) == (dataset, method)),
-            key=lambda record: record.seed,
-        )
         return {
             record.seed: (record.metrics | record.seconds)[metric]
-            for record in chosen
+            for record in self._of.get((dataset, method), [])
             if record.settings == settings
         }
 

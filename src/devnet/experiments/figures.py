@@ -1,68 +1,40 @@
 """Results as figures: plain data for whatever draws them."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from devnet.experiments.cells import RANKING, Cells, in_words, published
+from devnet.experiments.figure import Figure, Panel, Point, Series, point
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import SYNTHETIC, Experiment
 from devnet.experiments.results import RunRecord
-from devnet.experiments.statistics import log_slope, summarise
+from devnet.experiments.sensitivity_results import sensitivity_figure
+from devnet.experiments.sweep import Standing, fewer_runs, left_out, standing
 
-
-class Point(NamedTuple):
-    """A value with its interval; `low` and `high` are nan without one."""
-
-    x: float
-    y: float
-    low: float
-    high: float
-
-
-class Series(NamedTuple):
-    """What is drawn in one colour."""
-
-    name: str
-    points: list[Point]
-    is_reference: bool = False  # not ours: drawn hollow or dashed
-    of: str = ""  # the series whose colour it shares
-
-
-class Panel(NamedTuple):
-    """One pair of axes. With `categories`, x is an index into them, and they run downwards."""
-
-    title: str
-    series: list[Series]
-    x_label: str = ""
-    y_label: str = ""
-    is_log: bool = False
-    categories: tuple[str, ...] = ()
-
-
-class Figure(NamedTuple):
-    """Panels that belong together."""
-
-    title: str
-    panels: list[Panel]
-    caption: str
+MOST_BANDS = 3  # methods whose intervals can be told apart in one panel
 
 
 def figures(experiment: Experiment, records: Sequence[RunRecord]) -> list[Figure]:
     """The figures of an experiment, from whatever runs exist."""
     cells = Cells(experiment, records)
-    return BUILDERS[experiment.measure](cells) if cells.records else []
+    made = BUILDERS[experiment.measure](cells) if cells.records else []
+    if not experiment.remark:
+        return made
+    return [one._replace(caption=f"{experiment.remark} {one.caption}") for one in made]
 
 
 def _ranking_figures(cells: Cells) -> list[Figure]:
     varied = cells.experiment.varied
+    if cells.experiment.vary:
+        return [sensitivity_figure(cells)]
     if not varied:
         return [_comparison_figure(cells)]
     values = [settings[varied[0]] for settings in cells.experiment.settings]
     if not all(isinstance(value, int | float) for value in values):
         return [_setting_figure(cells, varied[0])]
-    return [_sweep_figure(cells, varied[0])]
+    return [_sweep_figure(cells, varied[0], metric) for metric in reversed(RANKING)]
 
 
 def _comparison_figure(cells: Cells) -> Figure:
@@ -98,19 +70,46 @@ def _setting_figure(cells: Cells, setting: str) -> Figure:
     return Figure(f"By {in_words(setting)}", panels, "Dots are means, lines their 95% intervals.")
 
 
-def _sweep_figure(cells: Cells, setting: str) -> Figure:
-    """One panel per set: AUC-PR over the values of a setting."""
+def _sweep_figure(cells: Cells, setting: str, metric: str) -> Figure:
+    """The average, if there are several sets, then one panel per set."""
+    found = standing(cells, metric)
+    is_crowded = len(cells.methods) > MOST_BANDS
     panels = []
+    if len(found.datasets) > 1:
+        values = [float(s[setting]) for s in cells.experiment.settings]
+        series = [
+            Series(method, [Point(x, y, np.nan, np.nan) for x, y in zip(values, row, strict=True)])
+            for method, row in zip(cells.methods, found.averages.tolist(), strict=True)
+        ]
+        title = f"average of {len(found.datasets)} sets"
+        panels.append(Panel(title, series, in_words(setting), metric))
     for dataset in cells.datasets:
         series = []
         for method in cells.methods:
             points = [
-                _point(float(s[setting]), cells.values(dataset, method, s, "AUC-PR"))
+                point(float(s[setting]), cells.values(dataset, method, s, metric))
                 for s in cells.experiment.settings
             ]
             series.append(Series(method, points))
-        panels.append(Panel(dataset, series, in_words(setting), "AUC-PR"))
-    return Figure(f"AUC-PR by {in_words(setting)}", panels, "Bands are 95% intervals of the mean.")
+        title = f"{dataset} (not the paper's rows)" if cells.is_substitute(dataset) else dataset
+        panels.append(Panel(title, series, in_words(setting), metric, has_bands=not is_crowded))
+    return Figure(f"{metric} by {in_words(setting)}", panels, _sweep_caption(cells, found))
+
+
+def _sweep_caption(cells: Cells, found: Standing) -> str:
+    """What the lines are, the average ranks, and which lines are of fewer runs."""
+    if len(cells.methods) <= MOST_BANDS:
+        sentences = ["Bands are 95% intervals of the mean."]
+    else:
+        sentences = ["Lines are means; a dot shows its 95% interval when pointed at."]
+    if len(cells.methods) > 1 and found.datasets:
+        order = np.argsort(found.ranks, kind="stable")
+        ranks = [f"{cells.methods[i]} {found.ranks[i]:.1f}" for i in order]
+        sentences.append(f"Average rank over sets and values: {', '.join(ranks)}.")
+        sentences.append(left_out(cells, found.datasets))
+    fewer = fewer_runs(cells)
+    sentences += [f"Fewer runs: {'; '.join(fewer)}."] if fewer else []
+    return " ".join(filter(None, sentences))
 
 
 def _significance_figures(cells: Cells) -> list[Figure]:
@@ -123,10 +122,10 @@ def _significance_figures(cells: Cells) -> list[Figure]:
         series = []
         for method in cells.methods:
             points = [
-                _point(1 - level, cells.values(dataset, method, settings, f"normal beyond {level}"))
+                point(1 - level, cells.values(dataset, method, settings, f"normal beyond {level}"))
                 for level in LEVELS
             ]
-            series.append(Series(method, [point for point in points if point.y > 0]))
+            series.append(Series(method, [one for one in points if one.y > 0]))
         series.append(Series("as promised", promise, is_reference=True))
         panels.append(Panel(dataset, series, "promised share", "observed share", is_log=True))
     return [
@@ -191,21 +190,22 @@ def _unknown_figures(cells: Cells) -> list[Figure]:
 def _runtime_figures(cells: Cells) -> list[Figure]:
     panels = []
     for growing, chosen in cells.experiment.growths():
-        series = []
-        for method in cells.methods:
-            for what in ("fit", "score"):
-                runs = [cells.values(SYNTHETIC, method, s, what) for s in chosen]
-                points = [
-                    Point(float(s[growing]), float(np.median(v)), min(v), max(v))
-                    for s, v in zip(chosen, runs, strict=True)
-                    if v
-                ]
-                slope = log_slope([p.x for p in points], [p.y for p in points])
-                label = f"{method}, {what}" + ("" if np.isnan(slope) else f": slope {slope:.2f}")
-                series += [Series(label, points)] if points else []
-        title = f"By {in_words(growing)}"
-        panels += [Panel(title, series, in_words(growing), "s", is_log=True)] if series else []
+        for what in ("fit", "score"):
+            series = [
+                Series(method, _median_points(cells, method, growing, chosen, what))
+                for method in cells.methods
+            ]
+            if any(one.points for one in series):
+                title = f"{what}, by {in_words(growing)}"
+                panels.append(Panel(title, series, in_words(growing), "s", is_log=True))
     return [Figure("Seconds", panels, "Medians; bands reach from the fastest to the slowest run.")]
+
+
+def _median_points(
+    cells: Cells, method: str, growing: str, chosen: list[dict[str, Any]], what: str
+) -> list[Point]:
+    runs = [(s[growing], cells.values(SYNTHETIC, method, s, what)) for s in chosen]
+    return [Point(float(x), float(np.median(v)), min(v), max(v)) for x, v in runs if v]
 
 
 BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
@@ -222,9 +222,4 @@ BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
 
 def _by_dataset(cells: Cells, method: str, settings: dict[str, Any], metric: str) -> list[Point]:
     found = [cells.values(dataset, method, settings, metric) for dataset in cells.datasets]
-    return [_point(i, values) for i, values in enumerate(found) if values]
-
-
-def _point(x: float, values: list[float]) -> Point:
-    summary = summarise(values or [np.nan])
-    return Point(x, summary.mean, *summary.interval)
+    return [point(i, values) for i, values in enumerate(found) if values]

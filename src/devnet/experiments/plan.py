@@ -18,6 +18,7 @@ from devnet.datasets.raw_tables import RAW_TABLES
 from devnet.datasets.raw_texts import RAW_TEXTS
 from devnet.detectors.methods import METHODS, find_method
 from devnet.experiments.measures import MEASURES
+from devnet.experiments.variations import Variation, decoded, vary
 
 CLAIMS = "claims.toml"  # in the folder of experiments: what they are to answer
 SYNTHETIC = "synthetic"  # for measures that make their own rows
@@ -39,6 +40,8 @@ FIELDS = {
     "notes": (list, "a list of texts"),
     "in_parallel": (bool, "true or false"),
     "fewer": (list, "tables: [[fewer]]"),
+    "vary": (list, "tables: [[vary]]"),
+    "remark": (str, "a text"),
 }
 REQUIRED = ("title", "question", "measure", "runs", "grid", "datasets", "methods")
 
@@ -65,7 +68,9 @@ class Experiment:
 
     Each `grid` is a table of settings with lists of values; all combinations within it are run.
     `methods` lists names of `METHODS` or import paths of estimators, or is a table from a name to
-    a method with its parameters. `fewer` lists data sets and methods with fewer runs, and why.
+    a method with its parameters. `fewer` lists data sets and methods, at all or some settings, with
+    fewer runs, and why. `vary` lists parameters of the only method, with values to try one
+    parameter at a time; each makes a method of its own.
     """
 
     name: str
@@ -83,6 +88,8 @@ class Experiment:
     notes: list[str] = field(default_factory=list)
     in_parallel: bool = True  # false when time is measured
     fewer: list[dict[str, Any]] = field(default_factory=list)
+    vary: list[Variation] = field(default_factory=list)
+    remark: str = ""  # with every table and figure
 
     @property
     def settings(self) -> list[dict[str, Any]]:
@@ -109,12 +116,14 @@ class Experiment:
             found.append((growing, sorted(inside, key=itemgetter(growing))))
         return found
 
-    def n_runs(self, dataset: str, method: str) -> int:
+    def n_runs(self, dataset: str, method: str, settings: dict[str, Any]) -> int:
         """The number of runs that the file asks for."""
         caps: list[int] = [
             part["runs"]
             for part in self.fewer
-            if dataset in part["datasets"] and method in part.get("methods", self.methods)
+            if dataset in part["datasets"]
+            and method in part.get("methods", self.methods)
+            and all(settings[name] in values for name, values in part.get("settings", {}).items())
         ]
         return min([self.runs, *caps])
 
@@ -134,7 +143,7 @@ class Experiment:
             for dataset in datasets
             for settings in self.settings
             for method in methods
-            for seed in range(min(runs or self.runs, self.n_runs(dataset, method)))
+            for seed in range(min(runs or self.runs, self.n_runs(dataset, method, settings)))
         ]
 
 
@@ -163,6 +172,9 @@ def read_experiment(name: str, folder: Path) -> Experiment:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         content["methods"] = _methods(content.get("methods", list(METHODS)))
+        if content.get("vary"):
+            (method,) = content["methods"]
+            content["vary"], content["methods"] = vary(method, content["vary"])
         experiment = Experiment(name=name, **content)
         _check(experiment)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -195,7 +207,7 @@ def _check(experiment: Experiment) -> None:
 def _check_method(name: str, given: Any) -> None:
     if not isinstance(given, dict) or "method" not in given:
         raise ValueError(f'{name} = {given!r} must be a table such as {{ method = "DevNet" }}.')
-    parameters = dict(given)
+    parameters = decoded(given)
     method = find_method(parameters.pop("method"))
     if (
         method not in METHODS.values()
@@ -226,6 +238,7 @@ def _check_grid(experiment: Experiment) -> None:
                 f"{n_varied} settings of a grid vary; exactly one must, to measure how time grows."
             )
     has_table = experiment.paper.startswith("Table") or experiment.measure == "significance"
+    has_table = has_table or bool(experiment.vary)
     n_settings = len(experiment.settings)
     if has_table and n_settings > 1:
         raise ValueError(
@@ -243,3 +256,7 @@ def _check_fewer(part: Any, experiment: Experiment) -> None:
         known(dataset, experiment.datasets, "data set in fewer")
     for method in part.get("methods", []):
         known(method, experiment.methods, "method in fewer")
+    for name, values in part.get("settings", {}).items():
+        known(name, experiment.settings[0], "setting in fewer")
+        if not isinstance(values, list):
+            raise ValueError(f"{name} = {values!r} in fewer must be a list of values.")

@@ -148,13 +148,14 @@ def _split(indices: np.ndarray, generator: np.random.Generator) -> tuple[np.ndar
 def _swapped(anomalies: Any, size: int, generator: np.random.Generator) -> Any:
     """Anomalies with 5% of their columns taken from another anomaly."""
     n, d = anomalies.shape
+    if not size:
+        return anomalies[:0]
     first = generator.integers(n, size=size)
     second = (first + generator.integers(1, n, size=size)) % n  # another one
     n_swapped = max(1, round(SWAPPED_SHARE * d))
     pairs = zip(first, second, strict=True)
     if sp.issparse(anomalies):
-        made = [_swap_sparse(anomalies, *pair, n_swapped, generator) for pair in pairs]
-        return sp.vstack(made) if made else anomalies[:0]
+        return _joined([_swap_sparse(anomalies, *pair, n_swapped, generator) for pair in pairs], d)
     made = anomalies[first]
     for row, other in zip(made, second, strict=True):
         columns = generator.choice(d, n_swapped, replace=False)
@@ -164,21 +165,30 @@ def _swapped(anomalies: Any, size: int, generator: np.random.Generator) -> Any:
 
 def _swap_sparse(
     anomalies: Any, one: int, other: int, n_swapped: int, generator: np.random.Generator
-) -> Any:
-    """One made row; only columns in which either parent has a value are drawn.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Columns, ascending, and values of one made row.
 
-    Their number among the `n_swapped` of all d columns is hypergeometric, so the distribution is
-    the same as if all d columns were drawn from.
+    Only columns in which either parent has a value are drawn. Their number among the `n_swapped`
+    of all d columns is hypergeometric, so the distribution is the same as if all d columns were
+    drawn from.
     """
-    d = anomalies.shape[1]
-    parents = [anomalies[[one]], anomalies[[other]]]
-    filled = np.union1d(*(parent.indices for parent in parents))
-    size = generator.hypergeometric(len(filled), d - len(filled), n_swapped)
+    starts = anomalies.indptr
+    parents = [slice(starts[parent], starts[parent + 1]) for parent in (one, other)]
+    filled = np.union1d(*(anomalies.indices[parent] for parent in parents))
+    size = generator.hypergeometric(len(filled), anomalies.shape[1] - len(filled), n_swapped)
     taken = generator.choice(filled, size, replace=False)
     columns, values = [], []
     for parent, is_giver in zip(parents, (False, True), strict=True):
-        keep = np.isin(parent.indices, taken) == is_giver
-        columns.append(parent.indices[keep])
-        values.append(parent.data[keep])
-    position = (np.zeros(sum(map(len, columns)), dtype=int), np.concatenate(columns))
-    return sp.csr_matrix((np.concatenate(values), position), shape=(1, d), dtype=anomalies.dtype)
+        keep = np.isin(anomalies.indices[parent], taken) == is_giver
+        columns.append(anomalies.indices[parent][keep])
+        values.append(anomalies.data[parent][keep])
+    columns_of_row = np.concatenate(columns)
+    order = np.argsort(columns_of_row, kind="stable")
+    return columns_of_row[order], np.concatenate(values)[order]
+
+
+def _joined(made: list[tuple[np.ndarray, np.ndarray]], d: int) -> Any:
+    """Columns and values of rows -> one CSR matrix (rows, d), built at once."""
+    columns, values = (np.concatenate(part) for part in zip(*made, strict=True))
+    starts = np.cumsum([0, *(len(row) for row, _ in made)])
+    return sp.csr_matrix((values, columns, starts), shape=(len(made), d))

@@ -40,6 +40,7 @@ class RunRecord:
     description: str  # of the data set, and how it differs from the paper's
     versions: dict[str, str]
     data: dict[str, Any] = field(default_factory=dict)  # likeness and size of the data set
+    taken_from: str = ""  # the experiment that did this run, if it was not this one
 
     @property
     def run(self) -> Run:
@@ -102,10 +103,14 @@ class ResultsFile:
         If it cannot be written, belongs to another version, or is in use by another process.
     """
 
-    records: list[RunRecord]
-
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._records: dict[str, RunRecord] = {}  # by run, in the order of the file
+
+    @property
+    def records(self) -> list[RunRecord]:
+        """The last record of each run."""
+        return list(self._records.values())
 
     def __enter__(self) -> Self:
         try:
@@ -119,7 +124,7 @@ class ResultsFile:
             ) from error
         try:
             self._lock()
-            self.records = read_results(self._path)
+            self._records = {record.run.key: record for record in read_results(self._path)}
             self._refuse_other_versions()
             self._drop_unfinished_line()
         except BaseException:
@@ -141,12 +146,15 @@ class ResultsFile:
                 f"cannot add a run to {self._path}: {error.strerror}. Earlier runs are safe; free "
                 "some space and run the experiment again."
             ) from error
-        self.records = [r for r in self.records if r.run.key != record.run.key] + [record]
+        key = record.run.key
+        self._records.pop(key, None)
+        self._records[key] = record
 
     def tidy(self, order: Iterable[Run]) -> None:
         """Rewrite the file in this order, without superseded failures; unplanned runs come last."""
         position = {run.key: i for i, run in enumerate(order)}
-        self.records.sort(key=lambda record: position.get(record.run.key, len(position)))
+        keys = sorted(self._records, key=lambda key: position.get(key, len(position)))
+        self._records = {key: self._records[key] for key in keys}
         write_whole(self._path, b"".join(map(_line, self.records)))
 
     @contextmanager
@@ -198,4 +206,7 @@ class ResultsFile:
 
 
 def _line(record: RunRecord) -> bytes:
-    return (json.dumps(asdict(record)) + "\n").encode()
+    content = asdict(record)
+    if not record.taken_from:
+        del content["taken_from"]
+    return (json.dumps(content) + "\n").encode()

@@ -4,7 +4,7 @@ import os
 import platform
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -14,12 +14,14 @@ from devnet import __version__
 from devnet.datasets.raw_tables import RAW_TABLES
 from devnet.datasets.raw_texts import RAW_TEXTS, load_texts
 from devnet.detectors.methods import find_method
+from devnet.experiments.equal_runs import EqualRuns
 from devnet.experiments.measures import MEASURES
 from devnet.experiments.memory import forget_peak_memory, peak_memory
 from devnet.experiments.plan import SYNTHETIC, Experiment, Run
 from devnet.experiments.results import ResultsFile, RunRecord
 from devnet.experiments.shared_data import open_shared, share
 from devnet.experiments.shared_tables import open_shared_table, share_table
+from devnet.experiments.variations import decoded
 from devnet.experiments.workers import Answer, Workers
 
 
@@ -45,6 +47,7 @@ def run_experiment(
     runs: list[Run],
     results: Path,
     *,
+    others: Iterable[Path] = (),
     n_workers: int | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> list[RunRecord]:
@@ -58,6 +61,9 @@ def run_experiment(
     results : Path
         Each run becomes a line of this file when it ends. After an interruption, another call
         does only what is missing; failed runs are tried again.
+    others : iterable of Path, optional
+        Results files of other experiments. A run that one of them has done on the same data with
+        the same versions is taken from there, unless the experiment measures time.
     n_workers : int, optional
         Processes; by default one per core, or a single one if the experiment measures time.
     on_progress : callable, optional
@@ -71,7 +77,9 @@ def run_experiment(
     if n_workers is None:
         n_workers = (os.cpu_count() or 1) if experiment.in_parallel else 1
     with ResultsFile(results) as file:
-        _Session(runs, file, on_progress).go(n_workers)
+        done_elsewhere = EqualRuns(others if experiment.in_parallel else ())
+        session = _Session(runs, file, done_elsewhere, on_progress)
+        session.go(n_workers, fresh=not experiment.in_parallel)
         file.tidy(experiment.plan())
         wanted = {run.key for run in runs}
         return [record for record in file.records if record.run.key in wanted]
@@ -84,9 +92,11 @@ class _Session:
         self,
         runs: list[Run],
         file: ResultsFile,
+        done_elsewhere: EqualRuns,
         on_progress: Callable[[Progress], None],
     ) -> None:
         self._file = file
+        self._done_elsewhere = done_elsewhere
         self._on_progress = on_progress
         finished = {record.run.key for record in file.records if not record.error}
         self._n_runs = len(runs)
@@ -95,14 +105,16 @@ class _Session:
         self._n_workers = 1
         self._data: dict[str, Data] = {}
 
-    def go(self, n_workers: int) -> None:
+    def go(self, n_workers: int, *, fresh: bool) -> None:
         self._n_workers = n_workers
         self._report(None)
         if not self._missing:
             return
+        if n_workers > 1:  # so that all workers end at about the same time
+            self._missing = longest_first(self._missing, self._alike())
         to_share = deque(dict.fromkeys(run.dataset for run in self._missing))
         ready: deque[Run] = deque()
-        with self._file.scratch_folder() as folder, Workers(n_workers) as workers:
+        with self._file.scratch_folder() as folder, Workers(n_workers, fresh=fresh) as workers:
             while self._missing:
                 while workers.n_free and (ready or to_share):
                     if ready:
@@ -111,7 +123,9 @@ class _Session:
                     else:
                         workers.start(to_share[0], prepare, to_share.popleft(), folder)
                 for answer in workers.answers():
-                    ready.extend(self._take(answer))
+                    if opened := self._take(answer):
+                        wanted = {run.key for run in [*ready, *opened]}
+                        ready = deque(run for run in self._missing if run.key in wanted)
 
     def _take(self, answer: Answer) -> list[Run]:
         """Record an ended run; once a data set is ready, return its runs."""
@@ -120,12 +134,18 @@ class _Session:
             return []
         runs = [run for run in self._missing if run.dataset == answer.label]
         error = answer.error or self._other_data(answer.label, answer.result)
-        if not error:
-            self._data[answer.label] = answer.result
-            return runs
-        for run in runs:
-            self._record(run, Answer(run, None, error))
-        return []
+        if error:
+            for run in runs:
+                self._record(run, Answer(run, None, error))
+            return []
+        self._data[answer.label] = answer.result
+        return [run for run in runs if not self._take_from_others(run, answer.result)]
+
+    def _take_from_others(self, run: Run, data: Data) -> bool:
+        found = self._done_elsewhere.find(run, data.facts, versions())
+        if found is not None:
+            self._add(run, found)
+        return found is not None
 
     def _other_data(self, dataset: str, found: Data) -> str:
         """Why runs on this copy of a set must not join earlier ones, or nothing."""
@@ -149,13 +169,22 @@ class _Session:
             versions=versions(),
             data=data.facts,
         )
+        self._add(run, record)
+
+    def _add(self, run: Run, record: RunRecord) -> None:
         self._file.add(record)
         self._missing.remove(run)
         self._n_done += 1
         self._report(record)
 
+    def _alike(self) -> list[RunRecord]:
+        """Runs that tell how long the missing ones take."""
+        measures = {run.measure for run in self._missing}
+        elsewhere = [r for r in self._done_elsewhere.records if r.measure in measures]
+        return [*elsewhere, *self._file.records]
+
     def _report(self, record: RunRecord | None) -> None:
-        seconds, is_at_least = estimate(self._missing, self._file.records)
+        seconds, is_at_least = estimate(self._missing, self._alike())
         seconds /= min(self._n_workers, max(1, len(self._missing)))
         self._on_progress(Progress(self._n_done, self._n_runs, seconds, is_at_least, record))
 
@@ -165,13 +194,24 @@ def estimate(missing: list[Run], records: list[RunRecord]) -> tuple[float, bool]
 
     Also says whether some could not be estimated, so that this is a lower bound.
     """
+    means = _mean_seconds(records)
+    found = [means.get((run.dataset, run.method)) for run in missing]
+    return sum(seconds for seconds in found if seconds is not None), None in found
+
+
+def longest_first(runs: list[Run], records: list[RunRecord]) -> list[Run]:
+    """Runs of unknown length, then the others in descending order of their expected seconds."""
+    means = _mean_seconds(records)
+    return sorted(runs, key=lambda run: -means.get((run.dataset, run.method), float("inf")))
+
+
+def _mean_seconds(records: list[RunRecord]) -> dict[tuple[str, str], float]:
+    """Mean seconds of the finished runs of a method on a set."""
     known: dict[tuple[str, str], list[float]] = {}
     for record in records:
         if not record.error:
             known.setdefault((record.dataset, record.method), []).append(record.seconds["total"])
-    means = {alike: sum(seconds) / len(seconds) for alike, seconds in known.items()}
-    found = [means.get((run.dataset, run.method)) for run in missing]
-    return sum(seconds for seconds in found if seconds is not None), None in found
+    return {alike: sum(seconds) / len(seconds) for alike, seconds in known.items()}
 
 
 def prepare(dataset: str, folder: Path) -> Data:
@@ -193,7 +233,7 @@ def perform(run: Run, folder: Path) -> dict[str, Any]:
     """In a worker: do one run; return metrics, seconds and memory for its record."""
     start = time.perf_counter()
     forget_peak_memory()
-    parameters = dict(run.parameters)
+    parameters = decoded(run.parameters)
     method = find_method(parameters.pop("method"))
     detector = method(**parameters, random_state=run.seed)
     dataset = _open(run.dataset, folder)

@@ -18,9 +18,16 @@ class Summary(NamedTuple):
     @property
     def interval(self) -> tuple[float, float]:
         """95% confidence interval of the mean (Student's t); nan for a single run."""
+        return self.joint_interval(1)
+
+    def joint_interval(self, n_cells: int) -> tuple[float, float]:
+        """Interval such that those of `n_cells` cells all hold with 95% (Bonferroni).
+
+        It holds for the worst of the cells too, whichever that is.
+        """
         if self.n < 2:
             return float("nan"), float("nan")
-        half = float(stats.t.ppf(0.975, self.n - 1)) * self.std / np.sqrt(self.n)
+        half = float(stats.t.ppf(1 - 0.025 / n_cells, self.n - 1)) * self.std / np.sqrt(self.n)
         return self.mean - half, self.mean + half
 
 
@@ -59,8 +66,27 @@ def wilcoxon(ours: ArrayLike, theirs: ArrayLike) -> float | None:
 
 
 def log_slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Exponent of growth: the slope of a straight line on log axes; nan below two points."""
+    """Exponent of growth: the slope of a straight line on log axes; nan below two sizes."""
     points = np.log([pair for pair in zip(x, y, strict=True) if np.isfinite(pair[1])])
-    if len(points) < 2:
+    if len({size for size, _ in points}) < 2:
         return float("nan")
     return float(np.polyfit(points[:, 0], points[:, 1], 1)[0])
+
+
+class Growth(NamedTuple):
+    """An exponent of growth with its 95% interval; nan where the points do not say."""
+
+    slope: float
+    low: float
+    high: float
+
+
+def growth(x: Sequence[float], y: Sequence[float]) -> Growth:
+    """Exponent of growth of single runs, with the 95% interval of least squares on log axes."""
+    slope = log_slope(x, y)
+    points = np.log([pair for pair in zip(x, y, strict=True) if np.isfinite(pair[1])])
+    if np.isnan(slope) or len(points) < 3:
+        return Growth(slope, float("nan"), float("nan"))
+    fitted = stats.linregress(points[:, 0], points[:, 1])
+    half = float(stats.t.ppf(0.975, len(points) - 2) * fitted.stderr)
+    return Growth(slope, slope - half, slope + half)

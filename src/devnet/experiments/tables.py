@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 
 from devnet.core.wording import decimals_text
-from devnet.experiments.cells import RANKING, Cells, differing_data, in_words
+from devnet.experiments.cells import RANKING, Cells, differing_data
 from devnet.experiments.comparison_table import comparison_table
 from devnet.experiments.measures import LEVELS
-from devnet.experiments.plan import SYNTHETIC, Experiment
+from devnet.experiments.plan import Experiment
 from devnet.experiments.raw_results import raw_results
 from devnet.experiments.results import RunRecord
-from devnet.experiments.statistics import log_slope
+from devnet.experiments.runtime_results import runtime_tables
+from devnet.experiments.sensitivity_results import sensitivity_tables
+from devnet.experiments.sweep import fewer_runs, sweep_tables
 from devnet.experiments.table import Cell, ResultTable, plus_minus
 
 
@@ -22,33 +24,18 @@ def tables(experiment: Experiment, records: Sequence[RunRecord]) -> list[ResultT
     if not cells.records:
         return []
     made = BUILDERS[experiment.measure](cells)
+    for table in made if experiment.remark else []:
+        table.notes.insert(0, experiment.remark)
     made[-1].notes.extend(differing_data(cells.records) + _run_notes(cells, records))
     return made
 
 
 def _ranking_tables(cells: Cells) -> list[ResultTable]:
+    if cells.experiment.vary:
+        return sensitivity_tables(cells)
     if len(cells.experiment.settings) > 1:
-        return [_sweep_table(cells, metric) for metric in reversed(RANKING)]
+        return [table for metric in reversed(RANKING) for table in sweep_tables(cells, metric)]
     return [comparison_table(cells, metric) for metric in RANKING]
-
-
-def _sweep_table(cells: Cells, metric: str) -> ResultTable:
-    """One column per setting."""
-    varied = cells.experiment.varied
-    settings = cells.experiment.settings
-    header = ["Data"] + [", ".join(f"{s[name]}" for name in varied) for s in settings]
-    rows = []
-    for method in cells.methods:
-        means = []
-        for dataset in cells.datasets:
-            found = [cells.summary(dataset, method, s, metric) for s in settings]
-            means.append([summary.mean if summary else float("nan") for summary in found])
-            texts = [plus_minus(summary) for summary in found]
-            rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
-        average = np.mean(means, axis=0)
-        texts = [decimals_text(value, 3) for value in average]
-        rows.append([Cell(_row_name(cells, "Average", method)), *map(Cell, texts)])
-    return ResultTable(f"{metric} by {', '.join(map(in_words, varied))}", header, rows, [])
 
 
 def _significance_tables(cells: Cells) -> list[ResultTable]:
@@ -150,38 +137,13 @@ def _is_labelled(settings: dict[str, Any]) -> str:
     return "labelled" if settings["labelled_kinds"] == "all" else "not labelled"
 
 
-def _runtime_tables(cells: Cells) -> list[ResultTable]:
-    made = []
-    for growing, settings in cells.experiment.growths():
-        header = [in_words(growing)]
-        columns = [(m, what) for m in cells.methods for what in ("fit", "score")]
-        header += [f"{method}, {what}, s" for method, what in columns]
-        medians = np.array(
-            [
-                [np.median(cells.values(SYNTHETIC, m, s, what) or np.nan) for m, what in columns]
-                for s in settings
-            ]
-        )
-        rows = [
-            [Cell(f"{s[growing]:,}"), *(Cell(decimals_text(value, 3)) for value in line)]
-            for s, line in zip(settings, medians, strict=True)
-        ]
-        sizes = [s[growing] for s in settings]
-        slopes = [log_slope(sizes, column) for column in medians.T]
-        rows.append(
-            [Cell("slope on log axes"), *(Cell(decimals_text(slope, 2)) for slope in slopes)]
-        )
-        made.append(ResultTable(f"Median seconds by {in_words(growing)}", header, rows, []))
-    return made
-
-
 BUILDERS: dict[str, Callable[[Cells], list[ResultTable]]] = {
     "ranking": _ranking_tables,
     "significance": _significance_tables,
     "calibration": _calibration_tables,
     "expectation": _expectation_tables,
     "unknown anomalies": _unknown_tables,
-    "runtime": _runtime_tables,
+    "runtime": runtime_tables,
     "raw tables": raw_results,
     "text": _ranking_tables,
 }
@@ -201,9 +163,7 @@ def _run_notes(cells: Cells, records: Sequence[RunRecord]) -> list[str]:
         notes.append(
             f"{cells.n_unplanned} runs are left out: the experiment's file does not ask for them."
         )
-    for part in cells.experiment.fewer:
-        what = ", ".join([*part.get("methods", []), *part["datasets"]])
-        notes.append(f"{part['runs']} runs for {what}: {part['reason']}.")
+    notes += [f"{one[0].upper()}{one[1:]}." for one in fewer_runs(cells)]
     failed = [record for record in records if record.error]
     notes += [f"Failed: {r.method} on {r.dataset}, seed {r.seed}: {r.error}" for r in failed]
     return notes

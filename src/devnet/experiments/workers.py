@@ -19,10 +19,14 @@ class Answer(NamedTuple):
 
 
 class Workers:
-    """A pool of processes, each with one thread of linear algebra."""
+    """A pool of processes, each with one thread of linear algebra.
 
-    def __init__(self, size: int) -> None:
+    With `fresh`, each job has a new process, whose memory and caches no other job has shaped.
+    """
+
+    def __init__(self, size: int, *, fresh: bool = False) -> None:
         self._size = size
+        self._fresh = fresh
         self._context = multiprocessing.get_context("spawn")
         self._idle: list[_Worker] = []
         self._busy: dict[Any, tuple[_Worker, Any]] = {}
@@ -57,7 +61,10 @@ class Workers:
             worker, label = self._busy.pop(connection)
             try:
                 result, error = worker.connection.recv()
-                self._idle.append(worker)
+                if self._fresh:
+                    worker.stop()
+                else:
+                    self._idle.append(worker)
             except (EOFError, ConnectionError):
                 result, error = None, worker.cause_of_death()
             answers.append(Answer(label, result, error))

@@ -57,6 +57,17 @@ def log_axis(
     return Axis(powers, position)
 
 
+def tight_log_axis(
+    values: Sequence[float], start: float, end: float, ticks: Sequence[float]
+) -> Axis:
+    """Positive values from the smallest to the largest, evenly spaced by their ratios."""
+    low, high = np.log(min(values)), np.log(max(values))
+    span = (high - low) or 1.0
+    return Axis(
+        list(ticks), lambda value: float(start + (np.log(value) - low) / span * (end - start))
+    )
+
+
 def nice_ticks(low: float, high: float) -> list[float]:
     """About five round numbers between two values."""
     step = (high - low) / 5

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from devnet.core.wording import interval_text, tick_text
-from devnet.experiments.figures import Panel, Point, Series
+from devnet.experiments.figure import Panel, Point, Series
 from devnet.report.axes import (
     BOTTOM,
     HEIGHT,
@@ -26,6 +26,7 @@ from devnet.report.axes import (
     polyline,
     svg,
     text,
+    tight_log_axis,
 )
 
 ROW, LANE = 26, 9  # least height of a category, and of each series in it
@@ -40,15 +41,16 @@ def chart(panel: Panel) -> str:
 def _lines(panel: Panel) -> str:
     points = [point for series in panel.series for point in series.points if _is_drawn(point)]
     xs = sorted({point.x for point in points})
-    ys = [v for p in points for v in (p.y, p.low, p.high) if np.isfinite(v)]
+    ends = ("y", "low", "high") if panel.has_bands else ("y",)
+    ys = [v for p in points for v in (getattr(p, end) for end in ends) if np.isfinite(v)]
     if not panel.is_log:
         ys = [min(1.0, max(0.0, value)) for value in ys]  # shares, as are the AUCs
     make = log_axis if panel.is_log else linear_axis
-    x = make(xs, LEFT, WIDTH - RIGHT, xs)
+    x = (tight_log_axis if panel.is_log_x else make)(xs, LEFT, WIDTH - RIGHT, xs)
     y = make(ys, HEIGHT - BOTTOM, TOP, None)
     parts = [grid(x, y), axis_labels(panel.x_label, panel.y_label)]
     for colour, series in _coloured(panel.series):
-        parts.append(_line(series, colour, x, y))
+        parts.append(_line(series, colour, x, y, has_band=panel.has_bands))
     return svg(panel.title, parts)
 
 
@@ -86,12 +88,12 @@ def _dot(point: Point, x: Axis, at: float, colour: int, series: Series, label: s
     return line_across(f"c{colour}", at, low, high) + dot
 
 
-def _line(series: Series, colour: int, x: Axis, y: Axis) -> str:
+def _line(series: Series, colour: int, x: Axis, y: Axis, *, has_band: bool) -> str:
     points = [point for point in series.points if _is_drawn(point)]
     kind = f"c{colour} dashed" if series.is_reference else f"c{colour}"
     parts = [polyline(kind, x, y, [p.x for p in points], [p.y for p in points])]
     banded = [point for point in points if np.isfinite(point.low) and np.isfinite(point.high)]
-    if banded:
+    if banded and has_band:
         edges = ([p.x for p in banded], [p.low for p in banded], [p.high for p in banded])
         parts.insert(0, band(colour, x, y, *edges))
     if not series.is_reference:

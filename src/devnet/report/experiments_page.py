@@ -6,7 +6,8 @@ from typing import NamedTuple
 from devnet.experiments.cells import RANKING, Cells, differing_cells, differing_data
 from devnet.experiments.claim_evidence import Evidence
 from devnet.experiments.claims import Claim
-from devnet.experiments.figures import Figure, figures
+from devnet.experiments.figure import Figure
+from devnet.experiments.figures import figures
 from devnet.experiments.plan import Experiment
 from devnet.experiments.results import RunRecord
 from devnet.experiments.table import ResultTable
@@ -20,6 +21,7 @@ from devnet.experiments.verdicts import (
     tally,
     tally_text,
 )
+from devnet.experiments.verification import Verification
 from devnet.report.charts import chart, legend
 from devnet.report.page import render
 
@@ -43,7 +45,7 @@ class Section(NamedTuple):
     experiment: Experiment
     n_done: int
     n_planned: int
-    seconds: float  # total over all runs
+    seconds: float  # total over the runs that this experiment did itself
     tables: list[ResultTable]
     figures: list[Figure]
 
@@ -63,10 +65,16 @@ class Page(NamedTuple):
     sections: list[Section]
     environment: dict[str, str]
     differences: list[str]
+    remark: str  # what the reader must know about all results
+    verification: Verification | None
 
 
 def make_page(
-    results: Sequence[tuple[Experiment, Sequence[RunRecord]]], claims: Sequence[Claim] = ()
+    results: Sequence[tuple[Experiment, Sequence[RunRecord]]],
+    claims: Sequence[Claim] = (),
+    *,
+    verification: Verification | None = None,
+    left_out: Sequence[str] = (),
 ) -> str:
     """The page's HTML.
 
@@ -76,11 +84,19 @@ def make_page(
         In page order. Experiments without finished runs are left out.
     claims : sequence of Claim
         The paper's, to be checked against the results; the page opens with them.
+    verification : Verification, optional
+        What running everything again has shown.
+    left_out : sequence of str
+        Titles of experiments that a first look does not include.
     """
     made = [_section(*one) for one in results if any(not r.error for r in one[1])]
     records = [record for _, found in results for record in found]
     checked = _claims(check(claims, Evidence(results))) if claims else None
-    page = Page(checked, made, _environment(records), _differences(results))
+    remark = " ".join(dict.fromkeys(one.remark for one, _ in results if one.remark))
+    if left_out:
+        remark += f" Left out: {', '.join(left_out)}."
+    differences = _differences(results)
+    page = Page(checked, made, _environment(records), differences, remark, verification)
     functions = {"chart": chart, "legend": legend, "tally": tally}
     return render("experiments.html", page._asdict(), functions)
 
@@ -96,7 +112,7 @@ def _section(experiment: Experiment, records: Sequence[RunRecord]) -> Section:
         experiment,
         len(planned & {record.run.key for record in done}),
         len(planned),
-        sum(record.seconds["total"] for record in done),
+        sum(record.seconds["total"] for record in done if not record.taken_from),
         tables(experiment, records),
         figures(experiment, records),
     )

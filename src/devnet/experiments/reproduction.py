@@ -1,0 +1,107 @@
+"""Runs all experiments again, over as many sessions as it takes, and compares with the committed.
+
+New results have a folder of their own, named after the code that made them: another call with the
+same code goes on where the last one ended, and committed results are never written.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from devnet.core.whole_file import write_whole
+from devnet.experiments.first_look import first_look
+from devnet.experiments.plan import Experiment, read_experiments
+from devnet.experiments.results import RunRecord, read_results
+from devnet.experiments.runner import Progress, run_experiment
+from devnet.experiments.source_key import source_key
+from devnet.experiments.verification import Verification, summarise_verdicts, verify
+
+ELAPSED = "elapsed.json"  # seconds of all sessions
+
+
+class Reproduction(NamedTuple):
+    """What was run again."""
+
+    place: Path  # where the new results are
+    found: list[tuple[Experiment, list[RunRecord]]]
+    left_out: list[str]  # titles of experiments without a first look
+    verification: Verification
+
+    @property
+    def failed(self) -> list[RunRecord]:
+        """Runs that ended with an error."""
+        return [record for _, records in self.found for record in records if record.error]
+
+
+def place_of(folder: Path, *, is_quick: bool) -> Path:
+    """Where the results of this code are kept; a first look has a folder of its own."""
+    return folder / "reproduced" / f"{'quick-' if is_quick else ''}{source_key()}"
+
+
+def reproduce(
+    folder: Path,
+    committed: Path,
+    *,
+    is_quick: bool = False,
+    n_workers: int | None = None,
+    on_progress: Callable[[str], Callable[[Progress], None]] = lambda name: lambda progress: None,
+) -> Reproduction:
+    """Do all missing runs, and compare them with the committed ones.
+
+    Parameters
+    ----------
+    folder : Path
+        The experiments.
+    committed : Path
+        The folder of results to compare with.
+    is_quick : bool, default=False
+        Only one run on the small sets; see `first_look`.
+    n_workers : int, optional
+        As for `run_experiment`.
+    on_progress : callable, optional
+        Called with the name of each experiment; returns what `run_experiment` tells its progress.
+    """
+    place = place_of(folder, is_quick=is_quick)
+    place.mkdir(parents=True, exist_ok=True)
+    experiments = read_experiments(folder)
+    chosen = [first_look(one) if is_quick else one for one in experiments]
+    found = []
+    for one in filter(None, chosen):
+        path = place / f"{one.name}.jsonl"
+        with _counted(place / ELAPSED):
+            records = run_experiment(
+                one, one.plan(), path, n_workers=n_workers, on_progress=on_progress(one.name)
+            )
+        found.append((one, records))
+    left_out = [one.title for one, kept in zip(experiments, chosen, strict=True) if kept is None]
+    verdicts = {one.name: verify(_planned(one, committed), records) for one, records in found}
+    everything = [record for _, records in found for record in records]
+    verification = summarise_verdicts(
+        verdicts, everything, source=source_key(), elapsed_seconds=_read(place / ELAPSED)
+    )
+    return Reproduction(place, found, left_out, verification)
+
+
+def _planned(experiment: Experiment, committed: Path) -> Sequence[RunRecord]:
+    """The committed runs that the plan asks for."""
+    planned = {run.key for run in experiment.plan()}
+    records = read_results(committed / f"{experiment.name}.jsonl")
+    return [record for record in records if record.run.key in planned]
+
+
+@contextmanager
+def _counted(path: Path) -> Iterator[None]:
+    """Add the time spent inside to a file, even if it is interrupted."""
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds = round(_read(path) + time.perf_counter() - start, 1)
+        write_whole(path, (json.dumps({"seconds": seconds}) + "\n").encode())
+
+
+def _read(path: Path) -> float:
+    return float(json.loads(path.read_text())["seconds"]) if path.exists() else 0.0

@@ -1,0 +1,151 @@
+"""Everything is run again: resumed, compared, and never mixed with committed results."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+from support.experiments import FILE, experiment, make_sets, record
+
+from devnet.cli.main import main
+from devnet.experiments import reproduction, source_key
+from devnet.experiments.first_look import FIRST_LOOK, first_look
+from devnet.experiments.plan import read_experiment
+from devnet.experiments.reproduction import place_of, reproduce
+from devnet.experiments.results import read_results
+from devnet.experiments.runner import run_experiment
+from devnet.experiments.source_key import result_modules
+from devnet.experiments.verification import read_verification, summarise_verdicts, verify
+
+TINY = FILE.replace('["thyroid", "campaign"]', '["thyroid"]').replace(
+    "n_epochs = 2", "n_epochs = 1"
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """One small experiment with two committed runs."""
+    make_sets(tmp_path)
+    monkeypatch.setenv("DEVNET_DATA", str(tmp_path))
+    (tmp_path / "tiny.toml").write_text(TINY)
+    one = read_experiment("tiny", tmp_path)
+    run_experiment(one, one.plan(), tmp_path / "results" / "tiny.jsonl", n_workers=1)
+    return tmp_path
+
+
+def devnet(folder, *arguments):
+    return CliRunner().invoke(main, ["experiment", *arguments, "--folder", str(folder)])
+
+
+def test_make_reproduce_writes_how_many_runs_are_equal_and_the_page_shows_it(folder):
+    committed = (folder / "results" / "tiny.jsonl").read_text()
+    done = devnet(folder, "reproduce", "--workers", "1")
+    assert done.exit_code == 0, done.output
+    assert "2 of 2 repeated runs are equal bit for bit." in done.stdout
+    written = json.loads((folder / "verification.json").read_text())
+    assert (written["n_runs"], written["n_equal"], written["n_missing"]) == (2, 2, 0)
+    assert written["computing_seconds"] > 0
+    assert written["elapsed_seconds"] > 0
+    assert devnet(folder, "report").exit_code == 0
+    page = (folder / "report.html").read_text()
+    assert "2 of 2 repeated runs are equal bit for bit." in page
+    assert FIRST_LOOK not in page
+    assert (folder / "results" / "tiny.jsonl").read_text() == committed
+
+
+def test_an_interrupted_reproduction_is_resumed_on_another_day(folder, monkeypatch):
+    n_done = []
+
+    def interrupt(name):
+        def stop(progress):
+            n_done.append(progress.n_done)
+            if progress.n_done == 1:
+                raise KeyboardInterrupt
+
+        return stop
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(folder, folder / "results", n_workers=1, on_progress=interrupt)
+    place = place_of(folder, is_quick=False)
+    first = json.loads((place / "elapsed.json").read_text())["seconds"]
+    assert len(read_results(place / "tiny.jsonl")) == 1
+    n_done.clear()
+    done = reproduce(
+        folder, folder / "results", n_workers=1, on_progress=lambda name: lambda p: n_done.append(p)
+    )
+    assert [progress.n_done for progress in n_done] == [1, 2]
+    assert done.verification.n_equal == 2
+    assert done.verification.elapsed_seconds > first
+
+
+def test_quick_says_so_on_every_table_and_figure_and_leaves_committed_results_alone(folder):
+    committed = (folder / "results" / "tiny.jsonl").read_text()
+    timed = TINY.replace("runs = 2", "runs = 2\nin_parallel = false").replace("Quick", "Timed")
+    (folder / "timed.toml").write_text(timed)
+    done = devnet(folder, "reproduce", "--quick", "--workers", "1")
+    assert done.exit_code == 0, done.output
+    assert "1 of 1 repeated runs are equal bit for bit." in done.stdout
+    place = place_of(folder, is_quick=True)
+    page = (place / "report.html").read_text()
+    n_shown = page.count("<table>") - 1 + page.count("<figure>")  # one is the verification
+    assert n_shown >= 3
+    assert page.count(FIRST_LOOK) == n_shown + 1
+    assert "Left out: Timed." in page
+    assert not (folder / "verification.json").exists()
+    assert not (folder / "report.html").exists()
+    assert (folder / "results" / "tiny.jsonl").read_text() == committed
+    assert place != place_of(folder, is_quick=False)
+
+
+def test_other_code_starts_anew(folder, monkeypatch):
+    before = place_of(folder, is_quick=False)
+    monkeypatch.setattr(reproduction, "source_key", lambda: "other")
+    assert place_of(folder, is_quick=False).name == "other" != before.name
+
+
+def test_the_key_is_of_the_code_that_results_depend_on_and_not_of_comments(tmp_path, monkeypatch):
+    modules = result_modules()
+    for name in ("engine.trainer", "detectors.methods", "experiments.raw_methods", "core.rows"):
+        assert f"devnet.{name}" in modules
+    rooms = {name.split(".")[1] for name in modules}
+    assert not rooms & {"cli", "report"}
+    assert not {"devnet.experiments.tables", "devnet.experiments.figures"} & set(modules)
+    path = tmp_path / "module.py"
+    monkeypatch.setattr(source_key, "result_modules", lambda: {"devnet.one": path})
+    keys = []
+    for text in ('"""A."""\nx = 1\n', "x  =  1  # why\n", "x = 2\n"):
+        path.write_text(text)
+        keys.append(source_key.source_key())
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_first_look_is_one_run_of_the_small_sets():
+    one = experiment(datasets=["census", "thyroid"], fewer=[{"runs": 1}])
+    look = first_look(one)
+    assert [(run.dataset, run.seed) for run in look.plan()] == [("thyroid", 0)] * 4
+    assert first_look(experiment(datasets=["census"])) is None
+    assert first_look(replace(one, in_parallel=False)) is None
+
+
+def test_a_run_that_is_missing_or_differs_is_not_reproduced(tmp_path):
+    old = [record(seed) for seed in range(3)]
+    new = [record(0), replace(record(1), metrics={"AUC-PR": 0.2})]
+    found = summarise_verdicts({"one": verify(old, new)}, new, elapsed_seconds=60)
+    assert not found.is_reproduced
+    assert found.sentences[0] == "1 of 2 repeated runs are equal bit for bit; 1 are missing."
+    found.write(tmp_path / "verification.json")
+    assert read_verification(tmp_path / "verification.json") == found
+    assert read_verification(tmp_path / "none.json") is None
+    (tmp_path / "verification.json").write_text("{}")
+    with pytest.raises(ValueError, match="is not a verification"):
+        read_verification(tmp_path / "verification.json")
+
+
+def test_verify_writes_its_verdicts_to_a_file(folder):
+    repeated = folder / "again"
+    repeated.mkdir()
+    (repeated / "tiny.jsonl").write_text((folder / "results" / "tiny.jsonl").read_text())
+    output = folder / "verdicts.json"
+    arguments = ["--results", str(repeated), "--against", str(folder / "results")]
+    assert devnet(folder, "verify", *arguments, "--output", str(output)).exit_code == 0
+    assert read_verification(output).n_equal == 2
