@@ -279,3 +279,9 @@ def test_the_readme_s_first_screen_is_the_demo(tmp_path):
     (n_fraud,) = re.findall(r"(\d+) are fraud \(", shown)
     assert f"Of the 100 highest other payments {n_fraud} are fraud." in README
     assert int(n_fraud) >= 90
+
+
+def test_the_page_of_results_opens_with_the_verdicts():
+    opening = TEXTS["docs/results.md"].split("\n## ")[1]
+    assert opening.startswith("What of the paper stands")
+    assert opening.count("<!-- claims: ") == 5
