@@ -60,6 +60,12 @@ def test_tables_show_medians_slopes_ratios_and_memory(records):
     assert memory["Def"] == ["200", "201", "210", "300"]
 
 
+def test_one_method_alone_is_not_compared(records):
+    made = tables(TIMED, [one for one in records if one.method == "Def"])
+    assert all(table.rows for table in made)
+    assert not [table for table in made if "multiple" in table.title]
+
+
 def test_slopes_are_of_the_larger_half_where_fixed_costs_do_not_hide_growth(records):
     assert [s["n_rows"] for s in larger_half(TIMED.growths()[0][1])] == [10_000, 100_000]
     cells = Cells(TIMED, records)

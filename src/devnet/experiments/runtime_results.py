@@ -38,7 +38,8 @@ def runtime_tables(cells: Cells) -> list[ResultTable]:
             title = f"Median seconds {words}, {by}"
             made.append(_seconds_table(cells, title, growing, settings, found))
         made[-1].notes.append(SLOPE_NOTE)
-        made.append(_ratio_table(cells, by, growing, settings))
+        if len(cells.methods) > 1:
+            made.append(_ratio_table(cells, by, growing, settings))
         made.append(_memory_table(cells, by, growing, settings))
     return made
 
