@@ -99,7 +99,7 @@ def _counted(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        seconds = round(_read(path) + time.perf_counter() - start, 1)
+        seconds = round(_read(path) + time.perf_counter() - start, 3)
         write_whole(path, (json.dumps({"seconds": seconds}) + "\n").encode())
 
 

@@ -121,8 +121,8 @@ def summarise_verdicts(
     return Verification(
         source,
         ", ".join(machines),
-        round(seconds, 1),
-        round(elapsed_seconds, 1),
+        round(seconds, 3),
+        round(elapsed_seconds, 3),
         sum(verdict.n_runs for verdict in found),
         sum(verdict.n_missing for verdict in found),
         sum(verdict.n_equal for verdict in found),
