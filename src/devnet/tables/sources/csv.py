@@ -28,11 +28,9 @@ from devnet.tables.sources.csv_types import (
 )
 from devnet.tables.sources.plain_columns import check_names
 from devnet.tables.sources.source import Batches, Source, reading
-from devnet.tables.sources.text_dates import FORMATS
 from devnet.tables.table_error import TableError, UnfitValueError
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
-DATES = [csv.ISO8601, *FORMATS]
 BLOCK_SIZES = (1 << 22, 1 << 26, 1 << 30)  # bytes; the next one if a row is longer
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.*)", re.S
@@ -175,7 +173,7 @@ class CsvSource(Source):
                 null_values=self._missing,
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=len(self._missing) > 1,
-                timestamp_parsers=DATES,
+                timestamp_parsers=[csv.ISO8601],
                 decimal_point=self._decimal_point,
             ),
         )

@@ -1,12 +1,11 @@
-"""Dates stored as text: a CSV reader parses them, but a data frame may still hold them."""
+"""ISO 8601 dates stored as text: a CSV reader parses them, but a data frame may still hold them."""
 
 from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-FORMATS = ["%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"]  # besides ISO 8601
-LOOKS_LIKE = r"^(\d{4}-\d{2}-\d{2}|\d{2}\.\d{2}\.\d{4})"
+LOOKS_LIKE = r"^\d{4}-\d{2}-\d{2}"
 LOOKED_AT = 100  # texts that must look like dates before all are parsed
 
 
@@ -35,8 +34,4 @@ def _as_dates(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     try:
         return column.cast(pa.timestamp("us"))
     except pa.ArrowInvalid:
-        for form in FORMATS:
-            dates = pc.strptime(column, format=form, unit="us", error_is_null=True)
-            if dates.null_count == column.null_count:
-                return dates
-    return None
+        return None
