@@ -62,5 +62,7 @@ def test_duckdb_itself(table, expected):
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     connection = duckdb.connect()
     connection.register("payments", table)
-    for query in (connection.sql("FROM payments"), connection.execute("FROM payments").arrow()):
-        assert TableModel(**FAST).fit(query, "fraud").score(table).equals(expected)
+    result = connection.sql("FROM payments")
+    assert TableModel(**FAST).fit(result, "fraud").score(table).equals(expected)
+    reader = result.to_arrow_reader()
+    assert TableModel(**FAST).fit(reader, "fraud").score(table).equals(expected)
