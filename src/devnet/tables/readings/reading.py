@@ -73,7 +73,7 @@ class Reading(ABC):
 
     def note(self, *names: str) -> Sentence:
         """What a user should check about columns that are read so, if the reading is open."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} is never open.")
 
     @classmethod
     @abstractmethod
