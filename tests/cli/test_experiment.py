@@ -55,7 +55,9 @@ def test_the_whole_journey(devnet, folder):
     assert "2/2  " in done.stderr
     assert "2 of 2 runs are in" in done.stdout
     assert "devnet experiment table quick" in done.stdout
-    assert "2 of     4 runs done" in devnet("list").stdout
+    listed = devnet("list").stdout
+    assert "2 of     4 runs done" in listed
+    assert "Computing time of all runs, one after the other: " in listed
     assert "AUC-PR" in devnet("table", "quick").stdout
     page = folder / "report.html"
     assert str(page) in devnet("report").stdout.replace("\n", "")

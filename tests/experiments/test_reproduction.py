@@ -15,7 +15,7 @@ from devnet.experiments.reproduction import place_of, reproduce
 from devnet.experiments.results import read_results
 from devnet.experiments.runner import run_experiment
 from devnet.experiments.source_key import result_modules
-from devnet.experiments.verification import read_verification, summarise_verdicts, verify
+from devnet.experiments.verification import Verification, read_verification, repeated, verify
 
 TINY = FILE.replace('["thyroid", "campaign"]', '["thyroid"]').replace(
     "n_epochs = 2", "n_epochs = 1"
@@ -67,15 +67,15 @@ def test_an_interrupted_reproduction_is_resumed_on_another_day(folder, monkeypat
     with pytest.raises(KeyboardInterrupt):
         reproduce(folder, folder / "results", n_workers=1, on_progress=interrupt)
     place = place_of(folder, is_quick=False)
-    first = json.loads((place / "elapsed.json").read_text())["seconds"]
+    first = json.loads((place / "elapsed.json").read_text())["tiny"]
     assert len(read_results(place / "tiny.jsonl")) == 1
     n_done.clear()
     done = reproduce(
         folder, folder / "results", n_workers=1, on_progress=lambda name: lambda p: n_done.append(p)
     )
     assert [progress.n_done for progress in n_done] == [1, 2]
-    assert done.verification.n_equal == 2
-    assert done.verification.elapsed_seconds > first
+    assert done.verification.totals["n_equal"] == 2
+    assert done.verification.totals["elapsed_seconds"] > first
 
 
 def test_quick_says_so_on_every_table_and_figure_and_leaves_committed_results_alone(folder):
@@ -130,15 +130,16 @@ def test_a_first_look_is_one_run_of_the_small_sets():
 def test_a_run_that_is_missing_or_differs_is_not_reproduced(tmp_path):
     old = [record(seed) for seed in range(3)]
     new = [record(0), replace(record(1), metrics={"AUC-PR": 0.2})]
-    found = summarise_verdicts({"one": verify(old, new)}, new, elapsed_seconds=60)
+    found = Verification({"one": repeated(verify(old, new), new, elapsed_seconds=60)})
     assert not found.is_reproduced
     assert found.sentences[0] == "1 of 2 repeated runs are equal bit for bit; 1 are missing."
     found.write(tmp_path / "verification.json")
     assert read_verification(tmp_path / "verification.json") == found
     assert read_verification(tmp_path / "none.json") is None
-    (tmp_path / "verification.json").write_text("{}")
-    with pytest.raises(ValueError, match="is not a verification"):
-        read_verification(tmp_path / "verification.json")
+    for text in ("{}", "[]", '{"experiments": {"one": {"verdict": {}}}}'):
+        (tmp_path / "verification.json").write_text(text)
+        with pytest.raises(ValueError, match="is not a verification"):
+            read_verification(tmp_path / "verification.json")
 
 
 def test_verify_writes_its_verdicts_to_a_file(folder):
@@ -148,4 +149,36 @@ def test_verify_writes_its_verdicts_to_a_file(folder):
     output = folder / "verdicts.json"
     arguments = ["--results", str(repeated), "--against", str(folder / "results")]
     assert devnet(folder, "verify", *arguments, "--output", str(output)).exit_code == 0
-    assert read_verification(output).n_equal == 2
+    assert read_verification(output).totals["n_equal"] == 2
+
+
+def test_experiments_are_repeated_one_by_one_and_by_newer_code(folder, monkeypatch):
+    (folder / "other.toml").write_text(TINY.replace("Quick", "Other"))
+    one = read_experiment("other", folder)
+    run_experiment(one, one.plan(), folder / "results" / "other.jsonl", n_workers=1)
+    first = devnet(folder, "reproduce", "tiny", "--workers", "1")
+    assert first.exit_code == 0, first.output
+    assert devnet(folder, "report").exit_code == 0
+    assert "Not repeated yet: other." in (folder / "report.html").read_text()
+    monkeypatch.setattr(reproduction, "source_key", lambda: "newer")
+    second = devnet(folder, "reproduce", "other", "--workers", "1")
+    assert "2 of 2 repeated runs are equal" in second.stdout
+    both = read_verification(folder / "verification.json")
+    assert set(both.experiments) == {"tiny", "other"}
+    assert both.sentences[0] == "4 of 4 repeated runs are equal bit for bit."
+    assert "by 2 states of the code" in both.sentences[2]
+    assert devnet(folder, "report").exit_code == 0
+    assert "Not repeated yet" not in (folder / "report.html").read_text()
+    unknown = devnet(folder, "reproduce", "tini")
+    assert unknown.exit_code == 2
+    assert "Did you mean 'tiny'?" in unknown.output
+
+
+def test_a_run_of_two_experiments_is_repeated_once(folder):
+    (folder / "other.toml").write_text(TINY.replace("Quick", "Other"))
+    one = read_experiment("other", folder)
+    run_experiment(one, one.plan(), folder / "results" / "other.jsonl", n_workers=1)
+    found = reproduce(folder, folder / "results", n_workers=1)
+    origins = [[record.taken_from for record in records] for _, records in found.found]
+    assert origins == [["", ""], ["other", "other"]]
+    assert found.verification.totals["n_equal"] == 4

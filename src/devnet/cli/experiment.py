@@ -1,6 +1,6 @@
 """`devnet experiment`: run the paper's experiments, show their tables, write the report."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from devnet.experiments.results import RunRecord
     from devnet.experiments.runner import Progress
     from devnet.experiments.table import ResultTable
-    from devnet.experiments.verification import Verdict
+    from devnet.experiments.verification import Verification
 
 FOLDER = Path("experiments")
 VERIFICATION = "verification.json"  # in the folder of experiments
@@ -48,20 +48,23 @@ def folders(command: Callable[..., Any]) -> Callable[..., Any]:
 def list_experiments(folder: Path, results: Path | None, wants_json: bool) -> None:
     """Show the experiments and how many of their runs are done."""
     from devnet.experiments.plan import read_experiments
-    from devnet.experiments.results import read_results
+    from devnet.experiments.results import computing_seconds, read_results
 
-    found = []
+    found: list[dict[str, Any]] = []
     for one in read_experiments(folder):
         planned = {run.key for run in one.plan()}
         records = read_results(_results_path(one.name, folder, results))
         done = planned & {record.run.key for record in records if not record.error}
         question = {"name": one.name, "question": one.question}
-        found.append({**question, "done": len(done), "planned": len(planned)})
+        counts = {"done": len(done), "planned": len(planned), "seconds": computing_seconds(records)}
+        found.append({**question, **counts})
     if wants_json:
         echo_json(found)
         return
     for facts in found:
         click.echo("{name:<18} {done:>5} of {planned:>5} runs done   {question}".format(**facts))
+    total = duration_text(sum(facts["seconds"] for facts in found))
+    click.echo(f"Computing time of all runs, one after the other: {total}.")
 
 
 @experiment.command()
@@ -216,28 +219,29 @@ def verify(
     """Check whether repeated runs give the same results."""
     from devnet.experiments.plan import experiment_names
     from devnet.experiments.results import read_results
-    from devnet.experiments.verification import summarise_verdicts
+    from devnet.experiments.verification import Verification, repeated
     from devnet.experiments.verification import verify as compare
 
     if against.resolve() == (results or folder / "results").resolve():
         raise ValueError(f"{against} cannot be compared with itself; name other --results.")
-    verdicts, everything = {}, []
+    found = {}
     for name in experiment_names(folder):
         old = read_results(against / f"{name}.jsonl")
         new = read_results(_results_path(name, folder, results))
-        verdicts[name] = compare(old, new)
-        everything += new
+        found[name] = repeated(compare(old, new), new)
+    verification = Verification(found)
     if output:
-        summarise_verdicts(verdicts, everything).write(output)
+        verification.write(output)
     if wants_json:
-        echo_json({name: verdict._asdict() for name, verdict in verdicts.items()})
+        echo_json({name: one.verdict._asdict() for name, one in found.items()})
     else:
-        _echo_verdicts(verdicts)
-    if not all(verdict.is_reproduced for verdict in verdicts.values()):
+        _echo_verdicts(verification)
+    if not verification.is_reproduced:
         raise click.ClickException("not all experiments were reproduced.")
 
 
 @experiment.command()
+@click.argument("names", nargs=-1)
 @click.option("--quick", is_flag=True, help="One run on the small sets, in about ten minutes.")
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Number of processes.  [default: one per core]"
@@ -245,22 +249,40 @@ def verify(
 @as_json
 @folders
 def reproduce(
-    quick: bool, workers: int | None, folder: Path, results: Path | None, wants_json: bool
+    names: tuple[str, ...],
+    quick: bool,
+    workers: int | None,
+    folder: Path,
+    results: Path | None,
+    wants_json: bool,
 ) -> None:
-    """Run all experiments again and compare them with the results that are there.
+    """Run experiments NAMES again, or all, and compare them with the results that are there.
 
     You can stop it at any time; the same command resumes, on another day too, as long as the code
     that results depend on is the same. New results and their page have a folder of their own,
-    reproduced in the folder of experiments. The comparison is written to verification.json, and
-    shown by `devnet experiment report`; with --quick it is only printed.
+    reproduced in the folder of experiments. Each experiment that is done gets its entry in
+    verification.json, which `devnet experiment report` shows; with --quick it is only printed.
+
+    \b
+    devnet experiment reproduce
+    devnet experiment reproduce effectiveness ablation
     """
+    from devnet.core.names import known
     from devnet.core.whole_file import write_whole
+    from devnet.experiments.plan import experiment_names
     from devnet.experiments.reproduction import place_of
     from devnet.experiments.reproduction import reproduce as run_again
-    from devnet.experiments.verification import Verdict
+    from devnet.experiments.verification import Repeated, Verification, read_verification
     from devnet.report.experiments_page import make_page
 
     displays: list[_Display] = []
+    chosen = [known(name, experiment_names(folder), "experiment") for name in names]
+
+    def keep(name: str, found: Repeated) -> None:
+        if not quick:
+            path = folder / VERIFICATION
+            earlier = read_verification(path) or Verification({})
+            earlier.updated({name: found}).write(path)
 
     def show(name: str) -> _Display:
         _close(displays)
@@ -269,7 +291,15 @@ def reproduce(
 
     committed = results or folder / "results"
     try:
-        done = run_again(folder, committed, is_quick=quick, n_workers=workers, on_progress=show)
+        done = run_again(
+            folder,
+            committed,
+            chosen,
+            is_quick=quick,
+            n_workers=workers,
+            on_progress=show,
+            on_repeated=keep,
+        )
     except KeyboardInterrupt:
         place = place_of(folder, is_quick=quick)
         raise click.ClickException(
@@ -281,12 +311,10 @@ def reproduce(
     page = done.place / "report.html"
     made = make_page(done.found, verification=verification, left_out=done.left_out)
     write_whole(page, made.encode())
-    if not quick:
-        verification.write(folder / VERIFICATION)
     if wants_json:
-        echo_json({"results": str(done.place), "report": str(page), **vars(verification)})
+        echo_json({"results": str(done.place), "report": str(page), **verification.to_json()})
     else:
-        _echo_verdicts({name: Verdict(**one) for name, one in verification.experiments.items()})
+        _echo_verdicts(verification)
         click.echo("\n".join([*verification.sentences, f"The page is {page}."]))
     for record in done.failed:
         click.echo(f"failed: {record.method} on {record.dataset}, seed {record.seed}", err=True)
@@ -302,8 +330,9 @@ def _close(displays: "list[_Display]") -> None:
         displays.pop().close()
 
 
-def _echo_verdicts(verdicts: "Mapping[str, Verdict]") -> None:
-    for name, verdict in verdicts.items():
+def _echo_verdicts(verification: "Verification") -> None:
+    for name, one in verification.experiments.items():
+        verdict = one.verdict
         click.echo(
             f"{name:<18} {verdict.n_equal} of {verdict.n_runs} runs are equal bit for bit, "
             f"{verdict.n_missing} are missing; the largest difference is "

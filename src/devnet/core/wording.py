@@ -141,10 +141,12 @@ def tick_text(value: float) -> str:
 def duration_text(seconds: float) -> str:
     """A time.
 
-    >>> duration_text(59.4), duration_text(61)
-    ('59 s', '1 min 01 s')
+    >>> duration_text(59.4), duration_text(61), duration_text(3_725)
+    ('59 s', '1 min 01 s', '1 h 02 min')
     """
     minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 

@@ -6,7 +6,7 @@ same code goes on where the last one ended, and committed results are never writ
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -17,9 +17,9 @@ from devnet.experiments.plan import Experiment, read_experiments
 from devnet.experiments.results import RunRecord, read_results
 from devnet.experiments.runner import Progress, run_experiment
 from devnet.experiments.source_key import source_key
-from devnet.experiments.verification import Verification, summarise_verdicts, verify
+from devnet.experiments.verification import Repeated, Verification, repeated, verify
 
-ELAPSED = "elapsed.json"  # seconds of all sessions
+ELAPSED = "elapsed.json"  # seconds by experiment, over all sessions
 
 
 class Reproduction(NamedTuple):
@@ -44,10 +44,12 @@ def place_of(folder: Path, *, is_quick: bool) -> Path:
 def reproduce(
     folder: Path,
     committed: Path,
+    names: Collection[str] = (),
     *,
     is_quick: bool = False,
     n_workers: int | None = None,
     on_progress: Callable[[str], Callable[[Progress], None]] = lambda name: lambda progress: None,
+    on_repeated: Callable[[str, Repeated], None] = lambda name, found: None,
 ) -> Reproduction:
     """Do all missing runs, and compare them with the committed ones.
 
@@ -57,32 +59,43 @@ def reproduce(
         The experiments.
     committed : Path
         The folder of results to compare with.
+    names : collection of str, optional
+        Only these experiments; by default all.
     is_quick : bool, default=False
         Only one run on the small sets; see `first_look`.
     n_workers : int, optional
         As for `run_experiment`.
     on_progress : callable, optional
         Called with the name of each experiment; returns what `run_experiment` tells its progress.
+    on_repeated : callable, optional
+        Called with the name of each experiment that is done, and what that has shown.
     """
     place = place_of(folder, is_quick=is_quick)
     place.mkdir(parents=True, exist_ok=True)
-    experiments = read_experiments(folder)
+    experiments = [one for one in read_experiments(folder) if not names or one.name in names]
     chosen = [first_look(one) if is_quick else one for one in experiments]
-    found = []
+    found, entries = [], {}
     for one in filter(None, chosen):
         path = place / f"{one.name}.jsonl"
-        with _counted(place / ELAPSED):
+        with _counted(place / ELAPSED, one.name):
             records = run_experiment(
-                one, one.plan(), path, n_workers=n_workers, on_progress=on_progress(one.name)
+                one,
+                one.plan(),
+                path,
+                others=[other for other in sorted(place.glob("*.jsonl")) if other != path],
+                n_workers=n_workers,
+                on_progress=on_progress(one.name),
             )
         found.append((one, records))
+        entries[one.name] = repeated(
+            verify(_planned(one, committed), records),
+            records,
+            source=source_key(),
+            elapsed_seconds=_read(place / ELAPSED).get(one.name, 0.0),
+        )
+        on_repeated(one.name, entries[one.name])
     left_out = [one.title for one, kept in zip(experiments, chosen, strict=True) if kept is None]
-    verdicts = {one.name: verify(_planned(one, committed), records) for one, records in found}
-    everything = [record for _, records in found for record in records]
-    verification = summarise_verdicts(
-        verdicts, everything, source=source_key(), elapsed_seconds=_read(place / ELAPSED)
-    )
-    return Reproduction(place, found, left_out, verification)
+    return Reproduction(place, found, left_out, Verification(entries))
 
 
 def _planned(experiment: Experiment, committed: Path) -> Sequence[RunRecord]:
@@ -93,15 +106,17 @@ def _planned(experiment: Experiment, committed: Path) -> Sequence[RunRecord]:
 
 
 @contextmanager
-def _counted(path: Path) -> Iterator[None]:
-    """Add the time spent inside to a file, even if it is interrupted."""
+def _counted(path: Path, name: str) -> Iterator[None]:
+    """Add the time spent inside to an entry of a file, even if it is interrupted."""
     start = time.perf_counter()
     try:
         yield
     finally:
-        seconds = round(_read(path) + time.perf_counter() - start, 3)
-        write_whole(path, (json.dumps({"seconds": seconds}) + "\n").encode())
+        seconds = _read(path)
+        seconds[name] = round(seconds.get(name, 0.0) + time.perf_counter() - start, 3)
+        write_whole(path, (json.dumps(seconds) + "\n").encode())
 
 
-def _read(path: Path) -> float:
-    return float(json.loads(path.read_text())["seconds"]) if path.exists() else 0.0
+def _read(path: Path) -> dict[str, float]:
+    found: dict[str, float] = json.loads(path.read_text()) if path.exists() else {}
+    return found

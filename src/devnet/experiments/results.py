@@ -75,6 +75,13 @@ def read_results(path: Path) -> list[RunRecord]:
     return list(records.values())
 
 
+def computing_seconds(records: Iterable[RunRecord]) -> float:
+    """Seconds of finished runs, one after the other; those taken from elsewhere took none."""
+    return sum(
+        record.seconds["total"] for record in records if not (record.error or record.taken_from)
+    )
+
+
 def _parse(line: str) -> RunRecord | None:
     """The record of a line, if complete and sensible."""
     try:

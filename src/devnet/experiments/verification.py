@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from devnet.core.whole_file import write_whole
 from devnet.core.wording import duration_text, interval_text
-from devnet.experiments.results import RunRecord
+from devnet.experiments.results import RunRecord, computing_seconds
 from devnet.experiments.statistics import summarise
 
 
@@ -69,67 +69,96 @@ def _outside(pairs: list[tuple[RunRecord, RunRecord]]) -> tuple[list[str], int]:
     return outside, len(cells)
 
 
-@dataclass(frozen=True)
-class Verification:
-    """What running everything again has shown; a small JSON file next to the experiments."""
+class Repeated(NamedTuple):
+    """What running one experiment again has shown."""
 
+    verdict: Verdict
     source: str  # of the code that ran; see `source_key`
     machine: str
     computing_seconds: float  # of all runs, one after the other
     elapsed_seconds: float  # as it was run, over all sessions; 0 if not known
-    n_runs: int
-    n_missing: int
-    n_equal: int  # runs with all metrics equal bit for bit
-    n_means: int
-    n_outside: int  # means outside the committed ones' 95% intervals
-    experiments: dict[str, dict[str, Any]]  # the verdict on each
+
+
+def repeated(
+    verdict: Verdict,
+    records: Sequence[RunRecord],
+    *,
+    source: str = "",
+    elapsed_seconds: float = 0.0,
+) -> Repeated:
+    """A verdict, with what the repeated runs ran on and how long they took."""
+    finished = [record for record in records if not record.error]
+    machines = sorted({record.versions.get("machine", "") for record in finished})
+    seconds = round(computing_seconds(records), 3)
+    return Repeated(verdict, source, ", ".join(machines), seconds, round(elapsed_seconds, 3))
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What running experiments again has shown; a small JSON file next to them.
+
+    They need not be repeated on one day, nor by one state of the code: each has its own entry.
+    """
+
+    experiments: dict[str, Repeated]
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """Sums over the experiments."""
+        found = [one.verdict for one in self.experiments.values()]
+        return {
+            "n_runs": sum(verdict.n_runs for verdict in found),
+            "n_missing": sum(verdict.n_missing for verdict in found),
+            "n_equal": sum(verdict.n_equal for verdict in found),
+            "n_means": sum(verdict.n_means for verdict in found),
+            "n_outside": sum(len(verdict.outside) for verdict in found),
+            "computing_seconds": self._sum("computing_seconds"),
+            "elapsed_seconds": self._sum("elapsed_seconds"),
+        }
 
     @property
     def sentences(self) -> list[str]:
         """What it says, for people."""
-        missing = f"; {self.n_missing:,} are missing" if self.n_missing else ""
-        elapsed = f" in {duration_text(self.elapsed_seconds)}" if self.elapsed_seconds else ""
+        found = self.totals
+        n_inside = found["n_means"] - found["n_outside"]
+        missing = f"; {found['n_missing']:,} are missing" if found["n_missing"] else ""
+        elapsed = found["elapsed_seconds"]
+        within = f" in {duration_text(elapsed)}" if elapsed else ""
+        machines = "; ".join(sorted({one.machine for one in self.experiments.values()}))
+        n_sources = len({one.source for one in self.experiments.values()})
+        states = f", by {n_sources} states of the code" if n_sources > 1 else ""
         return [
-            f"{self.n_equal:,} of {self.n_runs:,} repeated runs are equal bit for bit{missing}.",
-            f"{self.n_means - self.n_outside:,} of {self.n_means:,} means lie within the 95% "
-            "intervals of the committed ones.",
-            f"Computing time: {duration_text(self.computing_seconds)}{elapsed} ({self.machine}).",
+            f"{found['n_equal']:,} of {found['n_runs']:,} repeated runs are equal bit for bit"
+            f"{missing}.",
+            f"{n_inside:,} of {found['n_means']:,} means lie within the 95% intervals of the "
+            "committed ones.",
+            f"Computing time: {duration_text(found['computing_seconds'])}{within} "
+            f"({machines}{states}).",
         ]
 
     @property
     def is_reproduced(self) -> bool:
         """Whether every experiment is."""
-        return all(Verdict(**one).is_reproduced for one in self.experiments.values())
+        return all(one.verdict.is_reproduced for one in self.experiments.values())
+
+    def updated(self, experiments: Mapping[str, Repeated]) -> "Verification":
+        """With newer entries of some experiments."""
+        return Verification({**self.experiments, **experiments})
+
+    def to_json(self) -> dict[str, Any]:
+        """Totals, then each experiment, as JSON values."""
+        entries = {
+            name: {**one._asdict(), "verdict": one.verdict._asdict()}
+            for name, one in self.experiments.items()
+        }
+        return {**self.totals, "experiments": entries}
 
     def write(self, path: Path) -> None:
         """Save as JSON."""
-        write_whole(path, (json.dumps(asdict(self), indent=2) + "\n").encode())
+        write_whole(path, (json.dumps(self.to_json(), indent=2) + "\n").encode())
 
-
-def summarise_verdicts(
-    verdicts: Mapping[str, Verdict],
-    records: Sequence[RunRecord],
-    *,
-    source: str = "",
-    elapsed_seconds: float = 0.0,
-) -> Verification:
-    """All verdicts in one, with the time that the repeated runs took."""
-    finished = [record for record in records if not record.error]
-    machines = sorted({record.versions.get("machine", "") for record in finished})
-    seconds = sum(record.seconds["total"] for record in finished)
-    found = verdicts.values()
-    return Verification(
-        source,
-        ", ".join(machines),
-        round(seconds, 3),
-        round(elapsed_seconds, 3),
-        sum(verdict.n_runs for verdict in found),
-        sum(verdict.n_missing for verdict in found),
-        sum(verdict.n_equal for verdict in found),
-        sum(verdict.n_means for verdict in found),
-        sum(len(verdict.outside) for verdict in found),
-        {name: verdict._asdict() for name, verdict in verdicts.items()},
-    )
+    def _sum(self, name: str) -> float:
+        return round(sum(getattr(one, name) for one in self.experiments.values()), 3)
 
 
 def read_verification(path: Path) -> Verification | None:
@@ -137,8 +166,14 @@ def read_verification(path: Path) -> Verification | None:
     if not path.exists():
         return None
     try:
-        return Verification(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
+        entries = json.loads(path.read_text(encoding="utf-8"))["experiments"]
+        return Verification(
+            {
+                name: Repeated(**{**entry, "verdict": Verdict(**entry["verdict"])})
+                for name, entry in entries.items()
+            }
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(
             f"{path} is not a verification: {error}. Remove it, or verify the results again."
         ) from error

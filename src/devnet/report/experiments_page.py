@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from devnet.core.wording import duration_text
 from devnet.experiments.cells import RANKING, Cells, differing_cells, differing_data
 from devnet.experiments.claim_evidence import Evidence
 from devnet.experiments.claims import Claim
 from devnet.experiments.figure import Figure
 from devnet.experiments.figures import figures
 from devnet.experiments.plan import Experiment
-from devnet.experiments.results import RunRecord
+from devnet.experiments.results import RunRecord, computing_seconds
 from devnet.experiments.table import ResultTable
 from devnet.experiments.tables import tables
 from devnet.experiments.verdicts import (
@@ -67,6 +68,7 @@ class Page(NamedTuple):
     differences: list[str]
     remark: str  # what the reader must know about all results
     verification: Verification | None
+    not_repeated: list[str]  # names of experiments that it does not include
 
 
 def make_page(
@@ -96,8 +98,14 @@ def make_page(
     if left_out:
         remark += f" Left out: {', '.join(left_out)}."
     differences = _differences(results)
-    page = Page(checked, made, _environment(records), differences, remark, verification)
-    functions = {"chart": chart, "legend": legend, "tally": tally}
+    again = verification.experiments if verification else {}
+    not_repeated = [
+        section.experiment.name for section in made if section.experiment.name not in again
+    ]
+    page = Page(
+        checked, made, _environment(records), differences, remark, verification, not_repeated
+    )
+    functions = {"chart": chart, "legend": legend, "tally": tally, "duration": duration_text}
     return render("experiments.html", page._asdict(), functions)
 
 
@@ -112,7 +120,7 @@ def _section(experiment: Experiment, records: Sequence[RunRecord]) -> Section:
         experiment,
         len(planned & {record.run.key for record in done}),
         len(planned),
-        sum(record.seconds["total"] for record in done if not record.taken_from),
+        computing_seconds(records),
         tables(experiment, records),
         figures(experiment, records),
     )
