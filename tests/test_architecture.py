@@ -94,3 +94,9 @@ print("torch" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.split("\n")[:2] == ["set()", "False"], done.stderr
+
+
+def test_only_the_terminal_prints():
+    """So that names and values from outside are shown escaped, in one place."""
+    printing = [file.name for file in FILES if re.search(r"\bclick\.s?echo\(", file.read_text())]
+    assert printing == ["terminal.py"]

@@ -10,11 +10,10 @@ from devnet.cli.table_options import (
     as_json,
     chosen_policy,
     counting_rows,
-    echo_json,
-    echo_notes,
     open_model,
     policy_options,
 )
+from devnet.cli.terminal import echo, echo_json, echo_notes
 from devnet.core.wording import count_text
 
 if TYPE_CHECKING:
@@ -93,23 +92,21 @@ def alerts(
     echo_notes(notes)
     _echo(found, show, chosen.in_words(), table)
     if output is not None:
-        click.echo(
-            f"\nAll of them are in {output}." if found.n_alerts else f"\n{output} has no rows."
-        )
+        echo("", f"All of them are in {output}." if found.n_alerts else f"{output} has no rows.")
 
 
 def _echo(found: "Alerts", show: int, policy: str, table: str) -> None:
     rule = f", threshold {found.threshold:.2f}" if found.n_alerts else ""
     number = count_text(found.n_alerts, "alert", "alerts")
-    click.echo(f"{number} in {found.n_rows:,} rows ({policy}{rule})")
+    echo(f"{number} in {found.n_rows:,} rows ({policy}{rule})")
     if found.n_known:
-        click.echo(f"{found.n_known:,} rows already labelled in {table} are left out; see --known")
+        echo(f"{found.n_known:,} rows already labelled in {table} are left out; see --known")
     shown = found.shown[:show]
     for rank, one in enumerate(shown, start=1):
-        click.echo(f"\n{alert_text(rank, one)}")
+        echo("", *alert_text(rank, one))
     n_more = found.n_alerts - sum(1 + len(one.like_it) for one in shown)
     if n_more:
-        click.echo(f"\n... and {n_more:,} more; show them with --show")
+        echo("", f"... and {n_more:,} more; show them with --show")
 
 
 def _check_output(table: str, output: Path) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from devnet.cli import table_text
+from devnet.core.wording import visible
 from devnet.experiments.verdicts import Checked, Verdict, claim_tables, sections, tally_text
 
 COLOURS = {
@@ -18,7 +19,7 @@ COLOURS = {
 def show(checked: Sequence[Checked], form: str) -> str:
     """The claims in one of the formats of tables."""
     if form == "json":
-        return json.dumps([one.as_dict() for one in checked], indent=2, ensure_ascii=False)
+        return json.dumps([one.as_dict() for one in checked], indent=2)
     if form == "text":
         return _terminal(checked)
     tables = claim_tables(checked)
@@ -35,15 +36,17 @@ def _terminal(checked: Sequence[Checked]) -> str:
     console = Console()
     with console.capture() as captured:
         for section, found in sections(checked).items():
-            shown = Table(title=section, title_justify="left", expand=True)
+            title = Text(visible(section), "table.title")
+            shown = Table(title=title, title_justify="left", expand=True)
             for name, ratio in (("Claim", 5), ("paper", 2), ("ours", 2), ("verdict", 2)):
                 shown.add_column(name, ratio=ratio, overflow="fold")
             for one in found:
                 verdict = Text(one.verdict, COLOURS[one.verdict])
-                shown.add_row(Text(one.claim.claim), Text(one.published), Text(one.ours), verdict)
+                texts = (one.claim.claim, one.published, one.ours)
+                shown.add_row(*(Text(visible(text)) for text in texts), verdict)
             console.print(shown)
             for remark in dict.fromkeys(_remarks(found)):
-                console.print(remark, markup=False, highlight=False)
+                console.print(visible(remark), markup=False, highlight=False)
             console.print()
         console.print(tally_text(checked), markup=False, highlight=False)
     return captured.get().rstrip("\n")

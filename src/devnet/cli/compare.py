@@ -12,12 +12,11 @@ from devnet.cli.spelling import spell
 from devnet.cli.table_options import (
     TrainingOptions,
     as_json,
-    echo_json,
-    echo_notes,
     training_options,
 )
+from devnet.cli.terminal import echo, echo_json, echo_notes
 from devnet.core.sentence import Setting
-from devnet.core.wording import range_text
+from devnet.core.wording import range_text, visible
 
 if TYPE_CHECKING:
     from devnet.experiments.comparison import Comparison, OnFit
@@ -116,27 +115,31 @@ def compare(
 def _echo(found: "Comparison", training: TrainingOptions) -> None:
     from devnet.detectors.methods import METHODS
 
-    width = max(len(one.method) for one in found.methods)
-    click.echo(f"""\
-{found.table}: {found.n_labelled:,} labelled anomalies, {found.n_unlabelled:,} unlabelled rows, \
-{found.n_splits} splits{_split_by(found)}{_read_as(found)}
-
-{"":<{width}}  AUC-PR  95% interval    AUC-ROC  seconds per fit""")
+    width = max(len(visible(one.method)) for one in found.methods)
+    echo(
+        f"{found.table}: {found.n_labelled:,} labelled anomalies, {found.n_unlabelled:,} "
+        f"unlabelled rows, {found.n_splits} splits{_split_by(found)}",
+        *(f"  {name}: {words}" for name, words in found.readings.items()),
+        "",
+        f"{'':<{width}}  AUC-PR  95% interval    AUC-ROC  seconds per fit",
+    )
     for one in found.methods:
         pr = one.auc_pr
-        click.echo(
-            f"{one.method:<{width}}   {pr.mean:.3f}  {range_text(pr.low, pr.high)}    "
+        echo(
+            f"{visible(one.method):<{width}}   {pr.mean:.3f}  {range_text(pr.low, pr.high)}    "
             f"{one.auc_roc.mean:.3f}  {one.seconds:>15.1f}"
         )
-    click.echo(f"{'chance':<{width}}  {found.chance:>6.2g}                    0.500")
-    click.echo(
-        "\nUnlabelled rows count as normal here, so finding hidden anomalies lowers a method's "
-        f"figures.\n{found.advice}"
+    echo(f"{'chance':<{width}}  {found.chance:>6.2g}                    0.500")
+    echo(
+        "",
+        "Unlabelled rows count as normal here, so finding hidden anomalies lowers a method's "
+        "figures.",
+        found.advice,
     )
     if found.recommended in METHODS:
         method = spell(Setting("method", found.recommended))
         fit = f"devnet fit {shlex.quote(found.table)} {training.typed()} {method} --output MODEL"
-        click.echo(f"\nNext: {fit}")
+        echo("", f"Next: {fit}")
 
 
 def _split_by(found: "Comparison") -> str:
@@ -151,18 +154,13 @@ def _split_by(found: "Comparison") -> str:
     return time + group
 
 
-def _read_as(found: "Comparison") -> str:
-    """How columns were read, if not as they are, a line each."""
-    return "".join(f"\n  {name}: {words}" for name, words in found.readings.items())
-
-
 def _write_report(found: "Comparison", report: Path, *, is_announced: bool) -> None:
     from devnet.core.whole_file import write_whole
     from devnet.report.comparison_page import make_comparison_page
 
     write_whole(report, make_comparison_page(found, spell=spell).encode())
     if is_announced:
-        click.echo(f"Report: {report}")
+        echo(f"Report: {report}")
 
 
 def _as_json(found: "Comparison") -> dict[str, Any]:
@@ -195,13 +193,13 @@ def _showing_progress(table: str) -> Iterator[tuple["OnRows", "OnFit"]]:
     with Progress(
         *columns, console=console, transient=True, speed_estimate_period=PACE_SECONDS
     ) as bars:
-        task = bars.add_task(f"Reading {table}", total=None, count="")
+        task = bars.add_task(f"Reading {visible(table)}", total=None, count="")
 
         def on_rows(done: int) -> None:
             bars.update(task, count=f"{done:,} rows")
 
         def on_fit(done: int, total: int, method: str) -> None:
-            what = f"Fitting {method}"
+            what = f"Fitting {visible(method)}"
             bars.update(
                 task, completed=done, total=total, description=what, count=f"{done} of {total}"
             )

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from devnet.cli.table_options import as_json, echo_json
+from devnet.cli.table_options import as_json
+from devnet.cli.terminal import echo, echo_json
 from devnet.core.wording import megabytes_text
 
 Report = Callable[[str, int, int | None], None]
@@ -45,13 +46,15 @@ def list_sets(wants_json: bool) -> None:
             _state(facts["copy"]),
         )
     Console(highlight=False).print(table)
-    click.echo("""
-f1, f2  the paper's 30 labelled anomalies as a percentage of the training rows,
-        and of all anomalies
-copy    whether this machine has one; "differs": not exactly the paper's set
-
-devnet data show NAME   shows more about one set
-devnet data get NAME    fetches it""")
+    echo(
+        "",
+        "f1, f2  the paper's 30 labelled anomalies as a percentage of the training rows,",
+        "        and of all anomalies",
+        """copy    whether this machine has one; "differs": not exactly the paper's set""",
+        "",
+        "devnet data show NAME   shows more about one set",
+        "devnet data get NAME    fetches it",
+    )
 
 
 @data.command()
@@ -63,17 +66,18 @@ def show(name: str, wants_json: bool) -> None:
     if wants_json:
         echo_json(facts)
         return
-    click.echo(f"""\
-{facts["name"]}: {facts["domain"]}; the anomaly is: {facts["anomaly"]}
-
-Rows      {facts["rows"]:,}
-Columns   {facts["columns"]:,}
-f1        {facts["f1_percent"]:.2f}% of the training rows are labelled anomalies
-f2        {facts["f2_percent"]:.2f}% of all anomalies are labelled
-Page      {facts["page"]}
-Licence   {facts["licence"]}
-Cite      {facts["citation"]}
-""")
+    echo(
+        f"{facts['name']}: {facts['domain']}; the anomaly is: {facts['anomaly']}",
+        "",
+        f"Rows      {facts['rows']:,}",
+        f"Columns   {facts['columns']:,}",
+        f"f1        {facts['f1_percent']:.2f}% of the training rows are labelled anomalies",
+        f"f2        {facts['f2_percent']:.2f}% of all anomalies are labelled",
+        f"Page      {facts['page']}",
+        f"Licence   {facts['licence']}",
+        f"Cite      {facts['citation']}",
+        "",
+    )
     for number, source in enumerate(facts["sources"], start=1):
         _echo_source(number, source)
     _echo_copy(facts)
@@ -139,26 +143,26 @@ def _state(copy: dict[str, Any] | None) -> str:
 
 
 def _echo_source(number: int, source: dict[str, Any]) -> None:
-    click.echo(f"Form {number}: {source['format']}")
+    echo(f"Form {number}: {source['format']}")
     for file in source["files"]:
-        click.echo(f"  {file['name']}")
+        echo(f"  {file['name']}")
         if file["address"]:
-            click.echo(f"    from    {file['address']}")
-            click.echo(f"    SHA-256 {file['sha256'] or 'none is published'}")
+            echo(f"    from    {file['address']}")
+            echo(f"    SHA-256 {file['sha256'] or 'none is published'}")
     if source["differs"]:
-        click.echo(f"  Differs from the paper's: {source['differs']}.")
+        echo(f"  Differs from the paper's: {source['differs']}.")
 
 
 def _echo_copy(facts: dict[str, Any]) -> None:
     copy = facts["copy"]
     if copy is None:
-        click.echo(f"\nNo copy here. Fetch one: devnet data get {facts['name']}")
+        echo("", f"No copy here. Fetch one: devnet data get {facts['name']}")
         return
-    click.echo("\nYour copy:")
+    echo("", "Your copy:")
     for path in copy["files"]:
-        click.echo(f"  {path}")
+        echo(f"  {path}")
     if copy["differs"]:
-        click.echo(f"It differs from the paper's set: {copy['differs']}.")
+        echo(f"It differs from the paper's set: {copy['differs']}.")
 
 
 def _echo_fetched(name: str, paths: list[Path], folder: Path | None) -> None:
@@ -168,16 +172,16 @@ def _echo_fetched(name: str, paths: list[Path], folder: Path | None) -> None:
     record = DATASETS[name]
     source = record.public_source()
     assert source is not None  # it was fetched
-    click.echo(f"{name} is here:")
+    echo(f"{name} is here:")
     for file, path in zip(source.files, paths, strict=True):
-        click.echo(f"  {path}")
+        echo(f"  {path}")
         if file.sha256:
-            click.echo("    SHA-256 matches the published checksum")
+            echo("    SHA-256 matches the published checksum")
         else:
-            click.echo(f"    no checksum is published; SHA-256 is {checksum(path)}")
+            echo(f"    no checksum is published; SHA-256 is {checksum(path)}")
     arguments = repr(name) if folder is None else f"{name!r}, {str(folder)!r}"
-    click.echo(f"Licence: {record.licence}")
-    click.echo(f"Read it in Python: devnet.datasets.load({arguments})")
+    echo(f"Licence: {record.licence}")
+    echo(f"Read it in Python: devnet.datasets.load({arguments})")
 
 
 @contextmanager
@@ -211,6 +215,6 @@ def _one_line_per_file() -> Report:
             seen.add(file)
             size = "" if total is None else f", {megabytes_text(total)}"
             start = f", resuming at {megabytes_text(done)}" if done else ""
-            click.echo(f"Fetching {file}{size}{start}", err=True)
+            echo(f"Fetching {file}{size}{start}", err=True)
 
     return report

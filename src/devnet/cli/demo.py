@@ -11,7 +11,8 @@ import click
 from devnet.cli.explain import alert_text, explanation_text
 from devnet.cli.model_text import model_text
 from devnet.cli.spelling import spell
-from devnet.cli.table_options import as_json, echo_json
+from devnet.cli.table_options import as_json
+from devnet.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +23,7 @@ N_ALERTS = 100
 N_SHOWN = 2
 SEED = 0
 TABLE, MODEL, SCORED = "payments.parquet", "fraud.devnet", "scored.parquet"
-Say = Callable[[str], None]
+Say = Callable[..., None]  # of lines
 
 
 @click.command()
@@ -52,7 +53,7 @@ def demo(folder: Path, rows: int, wants_json: bool) -> None:
     devnet demo --folder elsewhere --rows 20000
     """
     start = time.perf_counter()
-    say: Say = (lambda line: None) if wants_json else click.echo
+    say: Say = (lambda *lines: None) if wants_json else echo
     folder.mkdir(parents=True, exist_ok=True)
     kind = _make_up(folder / TABLE, rows, say)
     model = _fit(folder, say)
@@ -61,7 +62,7 @@ def demo(folder: Path, rows: int, wants_json: bool) -> None:
     _score(model, folder, say)
     report = _report(model, folder)
     seconds = time.perf_counter() - start
-    say(f"\nAll of it took {seconds:.0f} s. Now open {report} in a browser.")
+    say("", f"All of it took {seconds:.0f} s. Now open {report} in a browser.")
     if wants_json:
         echo_json({"folder": str(folder), "report": str(report), "seconds": seconds, **found})
 
@@ -77,11 +78,13 @@ def _make_up(path: Path, n_rows: int, say: Say) -> "np.ndarray":
     with whole_file(path) as temporary:
         pq.write_table(table, temporary)
     n_fraud, n_labelled = int((kind != "normal").sum()), n_rows - table["fraud"].null_count
-    say(f"""\
-{path} has {n_rows:,} made-up card payments in {table.num_columns} raw columns.
-{n_fraud:,} of them are fraud of four kinds, but the bank knows only {n_labelled}: they have
-fraud = 1, all other rows have nothing there. One kind, collusion, was never labelled.
-""")
+    say(
+        f"{path} has {n_rows:,} made-up card payments in {table.num_columns} raw columns.",
+        f"{n_fraud:,} of them are fraud of four kinds, but the bank knows only {n_labelled}: they "
+        "have",
+        "fraud = 1, all other rows have nothing there. One kind, collusion, was never labelled.",
+        "",
+    )
     return kind
 
 
@@ -92,7 +95,7 @@ def _fit(folder: Path, say: Say) -> "TableModel":
     say(f"$ devnet fit {folder / TABLE} --label fraud --output {folder / MODEL}")
     model = TableModel(random_state=SEED).fit(folder / TABLE, "fraud")
     model.save(folder / MODEL)
-    say(model_text(describe_model(model)))
+    say(*model_text(describe_model(model)))
     return model
 
 
@@ -104,30 +107,33 @@ def _raise_alerts(
     from devnet.tables import find_alerts
 
     command = f"devnet alerts {folder / MODEL} {folder / TABLE}"
-    say(f"\n$ {command} --budget {N_ALERTS} --show {N_SHOWN}")
+    say("", f"$ {command} --budget {N_ALERTS} --show {N_SHOWN}")
     found = find_alerts(model, folder / TABLE, policy=Budget(N_ALERTS), n_shown=N_ALERTS)
     for rank, one in enumerate(found.shown[:N_SHOWN], start=1):
-        say(alert_text(rank, one))
+        say(*alert_text(rank, one))
     truth = Counter(kind[[one.row for one in found.unfolded()]].tolist())
     n_fraud = found.n_alerts - truth.pop("normal", 0)
     kinds = ", ".join(f"{count} {name}" for name, count in truth.most_common())
-    say(f"""
-As the payments are made up, we can look: of the {found.n_alerts} highest that nobody had labelled,
-{n_fraud} are fraud ({kinds}).
-By chance it would be {(kind != "normal").mean():.1%}.""")
+    say(
+        "",
+        f"As the payments are made up, we can look: of the {found.n_alerts} highest that nobody "
+        "had labelled,",
+        f"{n_fraud} are fraud ({kinds}).",
+        f"By chance it would be {(kind != 'normal').mean():.1%}.",
+    )
     facts = {"alerts": found.n_alerts, "fraud_among_alerts": n_fraud, "kinds": dict(truth)}
     return found.shown[0], facts
 
 
 def _explain(highest: "Explanation", folder: Path, say: Say) -> None:
-    say(f"\n$ devnet explain {folder / MODEL} {folder / TABLE} --row {highest.row}")
-    say(explanation_text(highest))
+    say("", f"$ devnet explain {folder / MODEL} {folder / TABLE} --row {highest.row}")
+    say(*explanation_text(highest))
 
 
 def _score(model: "TableModel", folder: Path, say: Say) -> None:
     from devnet.tables import score_table
 
-    say(f"\n$ devnet score {folder / MODEL} {folder / TABLE} --output {folder / SCORED}")
+    say("", f"$ devnet score {folder / MODEL} {folder / TABLE} --output {folder / SCORED}")
     done = score_table(model, folder / TABLE, folder / SCORED)
     say(f"{done.n_rows:,} rows scored, {done.n_alerts:,} alerts ({done.policy}).")
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from devnet.cli.table_options import as_json, echo_json
-from devnet.core.wording import duration_text
+from devnet.cli.table_options import as_json
+from devnet.cli.terminal import echo, echo_json, echo_laid_out
+from devnet.core.wording import duration_text, visible
 
 if TYPE_CHECKING:
     from devnet.experiments.plan import Experiment
@@ -62,9 +63,9 @@ def list_experiments(folder: Path, results: Path | None, wants_json: bool) -> No
         echo_json(found)
         return
     for facts in found:
-        click.echo("{name:<18} {done:>5} of {planned:>5} runs done   {question}".format(**facts))
+        echo("{name:<18} {done:>5} of {planned:>5} runs done   {question}".format(**facts))
     total = duration_text(sum(facts["seconds"] for facts in found))
-    click.echo(f"Computing time of all runs, one after the other: {total}.")
+    echo(f"Computing time of all runs, one after the other: {total}.")
 
 
 @experiment.command()
@@ -119,15 +120,15 @@ def run(
     if wants_json:
         echo_json({"results": str(path), "done": n_done, "planned": len(plan)})
     else:
-        click.echo(f"{n_done} of {len(plan)} runs are in {path}.")
+        echo(f"{n_done} of {len(plan)} runs are in {path}.")
     for record in failed:
-        click.echo(f"failed: {record.method} on {record.dataset}, seed {record.seed}", err=True)
-        click.echo(f"  {record.error}", err=True)
+        echo(f"failed: {record.method} on {record.dataset}, seed {record.seed}", err=True)
+        echo(f"  {record.error}", err=True)
     if failed:
         _echo_missing_data([record.dataset for record in failed])
         raise click.ClickException(f"{len(failed)} runs failed; the same command tries them again.")
     if not wants_json:
-        click.echo(f"Show them with: devnet experiment table {name}{_where(folder, results)}")
+        echo(f"Show them with: devnet experiment table {name}{_where(folder, results)}")
 
 
 @experiment.command()
@@ -164,7 +165,7 @@ def claims(form: str, folder: Path, results: Path | None) -> None:
     from devnet.experiments.verdicts import check
 
     found = read_claims(folder)
-    click.echo(show(check(found, Evidence(_all_results(folder, results))), form))
+    echo_laid_out(show(check(found, Evidence(_all_results(folder, results))), form))
 
 
 @experiment.command()
@@ -196,7 +197,7 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
     if wants_json:
         echo_json({"report": str(output)})
         return
-    click.echo(f"The report is in {output}.")
+    echo(f"The report is in {output}.")
 
 
 @experiment.command()
@@ -315,10 +316,10 @@ def reproduce(
         echo_json({"results": str(done.place), "report": str(page), **verification.to_json()})
     else:
         _echo_verdicts(verification)
-        click.echo("\n".join([*verification.sentences, f"The page is {page}."]))
+        echo(*verification.sentences, f"The page is {page}.")
     for record in done.failed:
-        click.echo(f"failed: {record.method} on {record.dataset}, seed {record.seed}", err=True)
-        click.echo(f"  {record.error}", err=True)
+        echo(f"failed: {record.method} on {record.dataset}, seed {record.seed}", err=True)
+        echo(f"  {record.error}", err=True)
     if done.failed or not verification.is_reproduced:
         _echo_missing_data([record.dataset for record in done.failed])
         raise click.ClickException("not all experiments were reproduced.")
@@ -333,20 +334,20 @@ def _close(displays: "list[_Display]") -> None:
 def _echo_verdicts(verification: "Verification") -> None:
     for name, one in verification.experiments.items():
         verdict = one.verdict
-        click.echo(
+        echo(
             f"{name:<18} {verdict.n_equal} of {verdict.n_runs} runs are equal bit for bit, "
             f"{verdict.n_missing} are missing; the largest difference is "
             f"{verdict.largest_difference:.2g}, {len(verdict.outside)} means lie outside their "
             "intervals"
         )
         for cell in verdict.outside:
-            click.echo(f"  {cell}")
+            echo(f"  {cell}")
 
 
 def _show(made: "list[ResultTable]", form: str) -> None:
     from devnet.cli import table_text
 
-    click.echo(getattr(table_text, form)(made))
+    echo_laid_out(getattr(table_text, form)(made))
 
 
 def _echo_missing_data(names: list[str]) -> None:
@@ -355,7 +356,7 @@ def _echo_missing_data(names: list[str]) -> None:
 
     absent = [name for name in dict.fromkeys(names) if name in DATASETS and find(name) is None]
     if absent:
-        click.echo(f"get the data first: devnet data get {' '.join(absent)}", err=True)
+        echo(f"get the data first: devnet data get {' '.join(absent)}", err=True)
 
 
 def _results_path(name: str, folder: Path, results: Path | None) -> Path:
@@ -400,14 +401,14 @@ class _Display:
 
         self._console = Console(stderr=True)
         self._bar = Bar(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("{task.fields[left]}"),
             console=self._console,
         )
-        self._task = self._bar.add_task(name, total=None, left="")
+        self._task = self._bar.add_task(visible(name), total=None, left="")
         if self._console.is_terminal:
             self._bar.start()
 
@@ -420,7 +421,7 @@ class _Display:
             outcome = record.error or ", ".join(
                 f"{name} {value:.3f}" for name, value in list(record.metrics.items())[:2]
             )
-            click.echo(
+            echo(
                 f"{progress.n_done}/{progress.n_runs}  {record.dataset}, {record.method}, "
                 f"seed {record.seed}: {outcome}  ({left})",
                 err=True,

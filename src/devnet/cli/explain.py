@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from devnet.cli.table_options import as_json, echo_json, echo_notes, open_model
-from devnet.core.wording import count_text, p_value_text, share_text, some_names
+from devnet.cli.table_options import as_json, open_model
+from devnet.cli.terminal import echo, echo_json, echo_notes
+from devnet.core.wording import count_text, p_value_text, share_text, some_names, visible
 
 if TYPE_CHECKING:
     from devnet.tables import Explanation, Reason
@@ -50,7 +51,8 @@ def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) ->
         echo_json([explanation_json(one) for one in explained])
         return
     echo_notes(opened.notes)
-    click.echo("\n\n".join(explanation_text(one, typical) for one in explained))
+    for i, one in enumerate(explained):
+        echo(*[""] * (i > 0), *explanation_text(one, typical))
 
 
 def explanation_json(one: "Explanation") -> dict[str, object]:
@@ -65,8 +67,8 @@ def reason_json(reason: "Reason") -> dict[str, object]:
     return {name: getattr(reason, name) for name in ("column", "contribution", "text")}
 
 
-def alert_text(rank: int, one: "Explanation") -> str:
-    """An alert in a few lines."""
+def alert_text(rank: int, one: "Explanation") -> list[str]:
+    """An alert as a few lines."""
     name = one.id if one.id == f"row {one.row}" else f"{one.id} (row {one.row})"
     lines = [
         f"{rank:>4}  {name}  score {one.score:.2f}  p-value {p_value_text(one.p_value)}",
@@ -77,7 +79,7 @@ def alert_text(rank: int, one: "Explanation") -> str:
     if one.like_it:
         in_order = sorted(one.like_it, key=lambda other: other.row)
         lines.append(f"      {like_text([other.id for other in in_order])}")
-    return "\n".join(lines)
+    return lines
 
 
 def like_text(names: list[str]) -> str:
@@ -90,21 +92,22 @@ def like_text(names: list[str]) -> str:
     return f"{number} nearly the same: {some_names(names, N_LIKE)}"
 
 
-def explanation_text(one: "Explanation", typical: str = "a typical row") -> str:
-    """What each column adds to the score of a typical row, as a sum."""
+def explanation_text(one: "Explanation", typical: str = "a typical row") -> list[str]:
+    """What each column adds to the score of a typical row, as the lines of a sum."""
     name = f"Row {one.row}" if one.id == f"row {one.row}" else f"Row {one.row}, {one.id}"
-    shown = {name: part for name, part in one.contributions.items() if abs(part) >= LEAST_SHOWN}
-    rest = sum(one.contributions.values()) - sum(shown.values())
-    width = max([len(typical), *map(len, shown)])
+    large = {name: part for name, part in one.contributions.items() if abs(part) >= LEAST_SHOWN}
+    rest = sum(one.contributions.values()) - sum(large.values())
+    shown = [(visible(column), part) for column, part in large.items()]
+    width = max([len(typical), *(len(column) for column, _ in shown)])
     lines = [
         f"{name}: score {one.score:.2f}, p-value {p_value_text(one.p_value)}",
         f"  {share_text(one.p_value)} of the unlabelled rows score as high",
         f"  {typical:<{width}}  {one.baseline_score:>7.2f}",
-        *(f"  {column:<{width}}  {part:>+7.2f}" for column, part in shown.items()),
+        *(f"  {column:<{width}}  {part:>+7.2f}" for column, part in shown),
         f"  {'all others':<{width}}  {rest:>+7.2f}",
         f"  {'score':<{width}}  {one.score:>7.2f}",
         *(f"  {reason.text}" for reason in one.reasons),
     ]
     if one.nearest and one.p_value <= HIGH:
         lines.append(f"  most like the labelled anomaly {one.nearest}")
-    return "\n".join(lines)
+    return lines

@@ -14,11 +14,10 @@ from devnet.cli.table_options import (
     as_json,
     chosen_policy,
     counting_rows,
-    echo_json,
-    echo_notes,
     policy_options,
     training_options,
 )
+from devnet.cli.terminal import echo, echo_json, echo_notes
 from devnet.core.wording import megabytes_text
 
 
@@ -100,13 +99,12 @@ def fit(
         echo_json({"model": str(output), "seconds": seconds, **facts, "notes": notes})
         return
     echo_notes(notes)
-    click.echo(f"Learned from {table} in {seconds:.1f} s.\n")
-    click.echo(model_text(facts))
-    click.echo(f"Model          {output}, {megabytes_text(output.stat().st_size)}")
+    echo(f"Learned from {table} in {seconds:.1f} s.", "", *model_text(facts))
+    echo(f"Model          {output}, {megabytes_text(output.stat().st_size)}")
     if report is not None:
-        click.echo(f"Report         {report}")
+        echo(f"Report         {report}")
     next_words = ["devnet", "alerts", str(output), table, "--budget", "10"]
-    click.echo(f"\nNext: {shlex.join(next_words)}")
+    echo("", f"Next: {shlex.join(next_words)}")
 
 
 def _write_report(model: Any, table: str, path: Path) -> None:

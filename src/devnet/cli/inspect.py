@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from devnet.cli.model_text import columns_text, model_text
-from devnet.cli.table_options import as_json, echo_json, open_model
+from devnet.cli.table_options import as_json, open_model
+from devnet.cli.terminal import echo, echo_json
 
 
 @click.command()
@@ -28,9 +29,8 @@ def inspect(model: Path, wants_json: bool) -> None:
     if wants_json:
         echo_json({"model": str(model), **facts, "versions": versions})
         return
-    click.echo(model_text(facts))
-    click.echo("\nColumns, with their share in the scores of labelled anomalies:\n")
-    click.echo(columns_text(facts))
-    click.echo(
-        "\nWritten by " + ", ".join(f"{name} {version}" for name, version in versions.items())
-    )
+    echo(*model_text(facts))
+    echo("", "Columns, with their share in the scores of labelled anomalies:", "")
+    echo(*columns_text(facts))
+    written_by = ", ".join(f"{name} {version}" for name, version in versions.items())
+    echo("", f"Written by {written_by}")

@@ -2,6 +2,8 @@
 
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 try:
@@ -11,6 +13,7 @@ except ImportError:  # pragma: no cover - an installation without extras
 
 from devnet.cli.spelling import worded
 from devnet.core.names import known
+from devnet.core.wording import visible
 
 VERBS = {  # each must import little: --help shows them all
     "fit": "devnet.cli.fit",
@@ -48,14 +51,32 @@ class Verbs(click.Group):
         command: click.Command = getattr(importlib.import_module(VERBS[name]), name)
         return command
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Read the words before the verb."""
+        with _in_a_sentence():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb."""
-        try:
+        with _in_a_sentence():
             return super().invoke(ctx)
-        except BrokenPipeError:  # as in `devnet demo | head`: click ends quietly
+
+
+@contextmanager
+def _in_a_sentence() -> Iterator[None]:
+    """Turn bad input into an error of one line; it may quote what was typed, names and paths."""
+    try:
+        yield
+    except BrokenPipeError:  # as in `devnet demo | head`: click ends quietly
+        raise
+    except click.UsageError as error:
+        if error.ctx is not None and error.message == error.ctx.get_help():  # nothing was typed
             raise
-        except (ValueError, OSError, ImportError) as error:
-            raise BadInput(worded(error)) from error
+        raise click.UsageError(visible(error.format_message()), error.ctx) from error
+    except click.ClickException as error:
+        raise click.ClickException(visible(error.format_message())) from error
+    except (ValueError, OSError, ImportError) as error:
+        raise BadInput(visible(worded(error))) from error
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -4,7 +4,7 @@ import textwrap
 from typing import Any
 
 from devnet.cli.spelling import worded
-from devnet.core.wording import interval_text, range_text, scores_text
+from devnet.core.wording import interval_text, range_text, scores_text, visible
 
 WIDTH = 88
 INDENT = 15  # column where facts begin
@@ -12,25 +12,25 @@ N_IMPORTANT = 5
 WITHHELD = {"hidden_anomaly_share": "Hidden", "expected_quality": "Expect"}
 
 
-def model_text(facts: dict[str, Any]) -> str:
-    """The facts of `describe_model`, a line or two each."""
+def model_text(facts: dict[str, Any]) -> list[str]:
+    """The facts of `describe_model` as lines, one or two each."""
     share, quality = facts.get("hidden_anomaly_share"), facts.get("expected_quality")
     used, left_out = facts["columns"], facts["left_out"]
-    lines = [
-        _line("Method", facts["method"]),
-        _line(
+    parts = [
+        _lines("Method", facts["method"]),
+        _lines(
             "Rows",
             f"{facts['rows']:,}; labelled as anomalies ({facts['label']} = {facts['anomaly']}): "
             f"{facts['labelled_anomalies']:,}",
         ),
-        _line("Columns", f"{len(used)} used" + (", left out:" if left_out else "")),
-        *(_line("", f"{name}: {worded(why)}") for name, why in left_out.items()),
+        _lines("Columns", f"{len(used)} used" + (", left out:" if left_out else "")),
+        *(_lines("", f"{name}: {worded(why)}") for name, why in left_out.items()),
         *_readings(used),
-        _line("Matters most", _important(used)),
+        _lines("Matters most", _important(used)),
     ]
     if share:
-        lines.append(
-            _line(
+        parts.append(
+            _lines(
                 "Hidden",
                 f"about {share['value']:.1%} of the unlabelled rows look like anomalies that "
                 f"nobody labelled ({range_text(share['low'], share['high'], '.1%')})",
@@ -38,38 +38,39 @@ def model_text(facts: dict[str, Any]) -> str:
         )
     if quality:
         auc_pr = interval_text(quality["auc_pr"], quality["low"], quality["high"], ".2f")
-        lines.append(
-            _line(
+        parts.append(
+            _lines(
                 "Expect",
                 f"a ranking of AUC-PR {auc_pr}, judged by rows that scorers did not see",
             )
         )
-    lines += [
-        _line(WITHHELD[name], f"cannot be estimated: {why}")
+    parts += [
+        _lines(WITHHELD[name], f"cannot be estimated: {why}")
         for name, why in facts["withheld"].items()
     ]
-    lines.append(_line("Alerts", _alerts(facts)))
-    return "\n".join(lines)
+    parts.append(_lines("Alerts", _alerts(facts)))
+    return [line for part in parts for line in part]
 
 
-def columns_text(facts: dict[str, Any]) -> str:
+def columns_text(facts: dict[str, Any]) -> list[str]:
     """A line for each column in use, the most important first."""
     columns = sorted(facts["columns"], key=lambda column: -column["importance"])
-    width = min(30, max(len(column["name"]) for column in columns))
+    names = [visible(column["name"])[:30] for column in columns]
+    width = max(map(len, names))
     lines = []
-    for column in columns:
+    for name, column in zip(names, columns, strict=True):
         missing = f", {column['missing']:.1%} missing" if column["missing"] else ""
-        name, kind = column["name"][:30], column["kind"]
+        kind = column["kind"]
         reading = f"; {column['reading']}" if column["reading"] else ""
         detail = f"{column['detail']}{missing}{reading}"
         lines.append(f"{name:<{width}}  {column['importance']:>5.1%}  {kind:<10} {detail}")
-    return "\n".join(lines)
+    return lines
 
 
-def _readings(columns: list[dict[str, Any]]) -> list[str]:
+def _readings(columns: list[dict[str, Any]]) -> list[list[str]]:
     """How values were read, where not as they are."""
     read = [f"{column['name']}: {column['reading']}" for column in columns if column["reading"]]
-    return [_line("" if i else "Read", text) for i, text in enumerate(read)]
+    return [_lines("" if i else "Read", text) for i, text in enumerate(read)]
 
 
 def _important(columns: list[dict[str, Any]]) -> str:
@@ -85,9 +86,9 @@ def _alerts(facts: dict[str, Any]) -> str:
     return f"{words}: scores above {facts['threshold']:.2f}; {typical}"
 
 
-def _line(name: str, text: str) -> str:
-    return textwrap.fill(
-        text,
+def _lines(name: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        visible(text),  # before lines are broken, as it may grow
         WIDTH,
         initial_indent=f"{name:<{INDENT}}",
         subsequent_indent=" " * INDENT,

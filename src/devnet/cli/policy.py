@@ -8,11 +8,10 @@ import click
 from devnet.cli.table_options import (
     as_json,
     chosen_policy,
-    echo_json,
-    echo_notes,
     open_model,
     policy_options,
 )
+from devnet.cli.terminal import echo, echo_json, echo_notes
 
 
 @click.command()
@@ -46,4 +45,4 @@ def policy(model: Path, wants_json: bool, **options: Any) -> None:
         return
     echo_notes(notes)
     above = "" if threshold is None else f": scores above {threshold:.2f}"
-    click.echo(f"{model} now alerts on {chosen.in_words()}{above}.")
+    echo(f"{model} now alerts on {chosen.in_words()}{above}.")

@@ -10,11 +10,10 @@ from devnet.cli.table_options import (
     as_json,
     chosen_policy,
     counting_rows,
-    echo_json,
-    echo_notes,
     open_model,
     policy_options,
 )
+from devnet.cli.terminal import echo, echo_json, echo_notes
 
 
 @click.command()
@@ -62,7 +61,7 @@ def score(
         echo_json({"output": str(output), "seconds": seconds, **done._asdict()})
         return
     echo_notes(done.notes)
-    click.echo(
-        f"{done.n_rows:,} rows scored, {done.n_alerts:,} alerts ({done.policy}).\n"
-        f"They are in {output}; it took {seconds:.1f} s."
+    echo(
+        f"{done.n_rows:,} rows scored, {done.n_alerts:,} alerts ({done.policy}).",
+        f"They are in {output}; it took {seconds:.1f} s.",
     )

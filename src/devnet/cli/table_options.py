@@ -1,17 +1,16 @@
 """What verbs share: options for tables, alert policies and JSON, and a progress bar of rows."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from devnet.cli.spelling import spell, worded
-from devnet.core.sentence import Sentence, Setting
+from devnet.cli.spelling import spell
+from devnet.core.sentence import Setting
+from devnet.core.wording import visible
 
 if TYPE_CHECKING:
     from devnet.significance.policies import AlertPolicy
@@ -240,31 +239,6 @@ def _instead_of_a_table(path: Path) -> str:
     return f"learn one from the table: devnet fit {path} --label COLUMN --output MODEL"
 
 
-def echo_json(value: Any) -> None:
-    """Print JSON; sentences and dates become text, and numbers that JSON lacks become null."""
-    click.echo(json.dumps(_as_json(value), indent=2, allow_nan=False))
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _as_json(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_json(part) for part in value]
-    if isinstance(value, Sentence):
-        return worded(value)
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    return str(value)  # such as a date
-
-
-def echo_notes(notes: Iterable[str | Sentence]) -> None:
-    """Print notes on standard error."""
-    for note in notes:
-        click.echo(f"Note: {worded(note)}", err=True)
-
-
 @contextmanager
 def counting_rows(what: str, table: str, then: str = "") -> Iterator[Callable[[int], None]]:
     """A bar with rows and rows per second on standard error, if it is a terminal.
@@ -288,7 +262,7 @@ def counting_rows(what: str, table: str, then: str = "") -> Iterator[Callable[[i
     )
     n_rows = _count_rows(table)
     with Progress(*columns, console=console, transient=True) as bars:
-        task = bars.add_task(f"{what} {table}", total=n_rows, speed="")
+        task = bars.add_task(f"{what} {visible(table)}", total=n_rows, speed="")
 
         def update(done: int) -> None:
             speed = bars.tasks[task].speed

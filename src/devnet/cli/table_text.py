@@ -5,6 +5,7 @@ import io
 import json as json_module
 from typing import Any
 
+from devnet.core.wording import visible
 from devnet.experiments.table import Cell, ResultTable
 
 
@@ -12,16 +13,18 @@ def text(tables: list[ResultTable]) -> str:
     """For a terminal; if it is too narrow, standard deviations are left out."""
     from rich.console import Console
     from rich.table import Table as RichTable
+    from rich.text import Text
 
+    tables = _all_visible(tables)
     terminal = Console().width
     # The terminal breaks lines that are still too long: a cut number misleads.
     console = Console(width=max(terminal, *(_width(table, narrow=True) for table in tables)))
     with console.capture() as captured:
         for table in tables:
             narrow = _width(table, narrow=False) > terminal
-            shown = RichTable(title=table.title, title_justify="left")
+            shown = RichTable(title=Text(table.title, "table.title"), title_justify="left")
             for i, name in enumerate(table.header):
-                shown.add_column(name, justify="right" if i else "left", no_wrap=not i)
+                shown.add_column(Text(name), justify="right" if i else "left", no_wrap=not i)
             for row in table.rows:
                 shown.add_row(*(_styled(cell, narrow) for cell in row))
             console.print(shown)
@@ -53,7 +56,7 @@ def _styled(cell: Cell, narrow: bool) -> Any:
 
 def markdown(tables: list[ResultTable]) -> str:
     """For a document."""
-    return "\n\n".join(map(_markdown_table, tables))
+    return "\n\n".join(map(_markdown_table, _all_visible(tables)))
 
 
 def _markdown_table(table: ResultTable) -> str:
@@ -77,7 +80,7 @@ def csv(tables: list[ResultTable]) -> str:
     """For a spreadsheet: tables below each other, each line starting with its table's title."""
     file = io.StringIO()
     writer = csv_module.writer(file, lineterminator="\n")
-    for table in tables:
+    for table in _all_visible(tables):
         writer.writerow(["table", *table.header])
         writer.writerows([table.title, *(cell.text for cell in row)] for row in table.rows)
     return file.getvalue().rstrip("\n")
@@ -96,7 +99,20 @@ def json(tables: list[ResultTable]) -> str:
         }
         for table in tables
     ]
-    return json_module.dumps(made, indent=2, ensure_ascii=False)
+    return json_module.dumps(made, indent=2)
+
+
+def _all_visible(tables: list[ResultTable]) -> list[ResultTable]:
+    """The tables, with nothing in the names of plans and results that acts on a terminal."""
+    return [
+        ResultTable(
+            visible(table.title),
+            [*map(visible, table.header)],
+            [[cell._replace(text=visible(cell.text)) for cell in row] for row in table.rows],
+            [*map(visible, table.notes)],
+        )
+        for table in tables
+    ]
 
 
 def _distinct(header: list[str]) -> list[str]:

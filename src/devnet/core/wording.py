@@ -1,11 +1,15 @@
 """Numbers, shares and names as people write them."""
 
+import re
 from collections.abc import Callable, Sequence
 from math import floor, isfinite, log10
 from typing import Any
 
 MAX_SHOWN = 40  # characters of a text
 UNKNOWN = "unknown"
+_UNSEEN = re.compile(  # control characters, marks of direction, ends of lines, halves of characters
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def number_text(value: float) -> str:
@@ -199,6 +203,17 @@ def some_names(names: Sequence[str], most: int) -> str:
     n_others = len(names) - most
     rest = f" and {count_text(n_others, 'other', 'others')}" if n_others > 0 else ""
     return ", ".join(names[:most]) + rest
+
+
+def visible(text: str) -> str:
+    r"""A text from outside, on one line, in which nothing acts on a terminal or turns text around.
+
+    Control and direction characters are written out as Python writes them.
+
+    >>> visible("a\x1b[2J\nb\u202ec") == r"a\x1b[2J\nb\u202ec"
+    True
+    """
+    return _UNSEEN.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def shown(name: str) -> str:

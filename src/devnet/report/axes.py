@@ -1,13 +1,13 @@
 """Axes of SVG pictures, and the shapes that all pictures are drawn from."""
 
 from collections.abc import Callable, Iterable, Sequence
-from html import escape
+from html import escape as escape_html
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from devnet.core.wording import tick_text
+from devnet.core.wording import tick_text, visible
 
 WIDTH, HEIGHT = 320, 220
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 36  # margins of the axes
@@ -157,6 +157,11 @@ def _points(x: Axis, y: Axis, across: ArrayLike, up: ArrayLike) -> list[str]:
 def text(x: float, y: float, text: str, anchor: str) -> str:
     """Text in a picture."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def escape(text: str) -> str:
+    """Text in an element or an attribute of a picture; what would not show is written out."""
+    return escape_html(visible(text))
 
 
 def svg(title: str, parts: Sequence[str], width: float = WIDTH, height: float = HEIGHT) -> str:

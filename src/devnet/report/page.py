@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from devnet.core.wording import cut
+from devnet.core.wording import cut, visible
 
 LONGEST = 160  # characters that a page shows of a text from outside
 
@@ -14,7 +14,7 @@ def short(text: Any) -> str:
 
 
 def render(template: str, facts: dict[str, Any], functions: dict[str, Callable[..., Any]]) -> str:
-    """A page's HTML; all text is escaped.
+    """A page's HTML; all text is escaped, and what would not show is written out.
 
     Parameters
     ----------
@@ -29,9 +29,16 @@ def render(template: str, facts: dict[str, Any], functions: dict[str, Callable[.
         loader=PackageLoader("devnet.report"),
         autoescape=select_autoescape(),
         undefined=StrictUndefined,
+        finalize=_visible_text,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.globals.update(functions, short=short)
     text: str = environment.get_template(template).render(facts)
     return text
+
+
+def _visible_text(value: Any) -> Any:
+    """A value as a page shows it; what is HTML already, such as a picture, stays as it is."""
+    is_text = isinstance(value, str) and not hasattr(value, "__html__")
+    return visible(value) if is_text else value
