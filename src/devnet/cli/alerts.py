@@ -12,6 +12,7 @@ from devnet.cli.table_options import (
     counting_rows,
     open_model,
     policy_options,
+    spreadsheet_safe,
 )
 from devnet.cli.terminal import echo, echo_json, echo_notes
 from devnet.core.wording import count_text
@@ -41,6 +42,7 @@ COUNTS = ("n_rows", "n_known", "n_alerts", "threshold")
     metavar="FILE",
     help="Write all alerts with reasons and values: Parquet, CSV or Arrow, by its suffix.",
 )
+@spreadsheet_safe
 @click.option("--known", is_flag=True, help="Include rows that TABLE already labels as anomalies.")
 @as_json
 def alerts(
@@ -48,6 +50,7 @@ def alerts(
     table: str,
     show: int,
     output: Path | None,
+    spreadsheet_safe: bool,
     known: bool,
     wants_json: bool,
     **policy: Any,
@@ -69,14 +72,16 @@ def alerts(
     opened = open_model(model)
     chosen = chosen_policy(**policy) or opened.policy
     if output is not None:
-        _check_output(table, output)
+        _check_output(table, output, spreadsheet_safe)
+    elif spreadsheet_safe:
+        raise click.UsageError("--spreadsheet-safe is about a CSV file; name it with --output.")
     n_shown = show if output is None else None  # a file has them all
     with counting_rows("Scoring", table) as on_rows:
         found = find_alerts(
             opened, table, policy=chosen, n_shown=n_shown, known=known, on_rows=on_rows
         )
     if output is not None:
-        _write_alerts(found, output)
+        _write_alerts(found, output, spreadsheet_safe)
     notes = found.notes
     if not found.n_alerts and found.n_rows:
         notes = [*notes, *_when_there_are_none(chosen)]
@@ -109,7 +114,7 @@ def _echo(found: "Alerts", show: int, policy: str, table: str) -> None:
         echo("", f"... and {n_more:,} more; show them with --show")
 
 
-def _check_output(table: str, output: Path) -> None:
+def _check_output(table: str, output: Path, spreadsheet_safe: bool) -> None:
     """Refuse a file that cannot be written, before any rows are scored."""
     import pyarrow as pa
 
@@ -117,14 +122,14 @@ def _check_output(table: str, output: Path) -> None:
     from devnet.tables.overwriting import refuse_overwriting
 
     refuse_overwriting(table, output)
-    check_output(output, pa.schema([]))
+    check_output(output, pa.schema([]), spreadsheet_safe=spreadsheet_safe)
 
 
-def _write_alerts(found: "Alerts", output: Path) -> None:
+def _write_alerts(found: "Alerts", output: Path, spreadsheet_safe: bool) -> None:
     from devnet.tables.output import open_output
 
     rows = found.to_table()
-    with open_output(output, rows.schema) as write:
+    with open_output(output, rows.schema, spreadsheet_safe=spreadsheet_safe) as write:
         for batch in rows.to_batches():
             write(batch)
 

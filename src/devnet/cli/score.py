@@ -12,6 +12,7 @@ from devnet.cli.table_options import (
     counting_rows,
     open_model,
     policy_options,
+    spreadsheet_safe,
 )
 from devnet.cli.terminal import echo, echo_json, echo_notes
 
@@ -28,10 +29,17 @@ from devnet.cli.terminal import echo, echo_json, echo_notes
     help="File to write: Parquet, CSV or Arrow, by its suffix.",
 )
 @click.option("--only-id", is_flag=True, help="Write the id column instead of all columns.")
+@spreadsheet_safe
 @policy_options
 @as_json
 def score(
-    model: Path, table: str, output: Path, only_id: bool, wants_json: bool, **policy: Any
+    model: Path,
+    table: str,
+    output: Path,
+    only_id: bool,
+    spreadsheet_safe: bool,
+    wants_json: bool,
+    **policy: Any,
 ) -> None:
     """Score the rows of TABLE with MODEL and write a new file.
 
@@ -54,6 +62,7 @@ def score(
             output,
             only_id=only_id,
             policy=chosen_policy(**policy),
+            spreadsheet_safe=spreadsheet_safe,
             on_rows=on_rows,
         )
     seconds = time.perf_counter() - start

@@ -20,6 +20,7 @@ OPTIONS = {  # parameter of the Python API -> option
     "group": "--group",
     "output": "--output",
     "only_id": "--only-id",
+    "spreadsheet_safe": "--spreadsheet-safe",
     "known": "--known",
     "n_shown": "--show",
     "rows": "--row",

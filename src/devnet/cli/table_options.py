@@ -20,6 +20,12 @@ Command = Callable[..., Any]
 
 as_json = click.option("--json", "wants_json", is_flag=True, help="Print JSON for other programs.")
 
+spreadsheet_safe = click.option(
+    "--spreadsheet-safe",
+    is_flag=True,
+    help="Put ' before texts of a CSV file that a spreadsheet would run as formulas.",
+)
+
 _POLICY_OPTIONS = (
     click.option("--budget", type=int, metavar="N", help="Alert on the N highest rows."),
     click.option(

@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv, ipc
 
+from devnet.core.sentence import Setting
 from devnet.core.whole_file import check_target, whole_file
 from devnet.tables.sources.plain_columns import plain_batch, undictionaried
+from devnet.tables.spreadsheet import safe_batch, safe_names
 from devnet.tables.table_error import TableError
 
 GROUP_ROWS = 131_072  # rows of a row group, unless they are long
@@ -25,7 +27,11 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def open_output(
-    path: str | Path, schema: pa.Schema, distinct: Collection[str] = ()
+    path: str | Path,
+    schema: pa.Schema,
+    distinct: Collection[str] = (),
+    *,
+    spreadsheet_safe: bool = False,
 ) -> Iterator[Callable[[pa.RecordBatch], None]]:
     """A function that writes a batch; the file appears when the block ends without an error.
 
@@ -37,6 +43,8 @@ def open_output(
         Of all batches.
     distinct : collection of str
         Columns with nearly all values distinct, for which Parquet need not try a dictionary.
+    spreadsheet_safe : bool, default=False
+        Whether texts of a .csv or .tsv file that begin like a formula get an apostrophe.
 
     Examples
     --------
@@ -47,7 +55,7 @@ def open_output(
     ...     write(batch)
     """
     target = Path(path)
-    open_writer = _writer_of(target, schema, distinct)
+    open_writer = _writer_of(target, schema, distinct, spreadsheet_safe)
     body_failed = False
     try:
         with whole_file(target) as temporary:
@@ -73,9 +81,9 @@ def is_text_file(path: str | Path) -> bool:
     return Path(path).suffix.lower() in DELIMITERS
 
 
-def check_output(path: str | Path, schema: pa.Schema) -> None:
+def check_output(path: str | Path, schema: pa.Schema, *, spreadsheet_safe: bool = False) -> None:
     """Refuse a file that cannot hold these columns, before any work is done for it."""
-    _writer_of(Path(path), schema, ())
+    _writer_of(Path(path), schema, (), spreadsheet_safe)
     check_target(Path(path))
 
 
@@ -130,18 +138,21 @@ class _PlainWriter(_Writer):
     each batch may have its own.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, spreadsheet_safe: bool = False) -> None:
         self._file = pa.OSFile(str(path), "wb")
         delimiter = DELIMITERS.get(path.suffix.lower())
         self._schema = pa.schema([(field.name, undictionaried(field.type)) for field in schema])
+        self._is_safe = spreadsheet_safe
         if delimiter is None:
             self._writer = ipc.new_file(self._file, self._schema)
         else:
             options = csv.WriteOptions(delimiter=delimiter)
-            self._writer = csv.CSVWriter(self._file, self._schema, write_options=options)
+            written = safe_names(self._schema) if spreadsheet_safe else self._schema
+            self._writer = csv.CSVWriter(self._file, written, write_options=options)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(plain_batch(batch, self._schema))
+        plain = plain_batch(batch, self._schema)
+        self._writer.write_batch(safe_batch(plain) if self._is_safe else plain)
 
     def close(self) -> None:
         try:
@@ -151,9 +162,15 @@ class _PlainWriter(_Writer):
 
 
 def _writer_of(
-    path: Path, schema: pa.Schema, distinct: Collection[str]
+    path: Path, schema: pa.Schema, distinct: Collection[str], spreadsheet_safe: bool
 ) -> Callable[[Path, pa.Schema], _Writer]:
     suffix = path.suffix.lower()
+    if spreadsheet_safe and suffix not in DELIMITERS:
+        raise TableError(
+            f"{path} is not a .csv or .tsv file, and only these need ",
+            Setting("spreadsheet_safe", True),
+            f"; leave it out, or write to {path.with_suffix('.csv')}.",
+        )
     if suffix in (".parquet", ".pq"):
         return partial(_ParquetWriter, distinct=distinct)
     if suffix in (".arrow", ".feather"):
@@ -169,7 +186,7 @@ def _writer_of(
             f"the column {nested[0]!r} has several values in a row, which {suffix} cannot hold; "
             f"write to {path.with_suffix('.parquet')}."
         )
-    return _PlainWriter
+    return partial(_PlainWriter, spreadsheet_safe=spreadsheet_safe)
 
 
 def _write(writer: _Writer, batch: pa.RecordBatch, schema: pa.Schema, path: Path) -> None:

@@ -40,6 +40,7 @@ def score_table(
     *,
     only_id: bool = False,
     policy: AlertPolicy | None = None,
+    spreadsheet_safe: bool = False,
     on_rows: OnRows | None = None,
 ) -> ScoredFile:
     """Write a table with its scores, p-values and alerts to a Parquet, CSV or Arrow file.
@@ -58,6 +59,9 @@ def score_table(
         numbered from 0.
     policy : AlertPolicy, optional
         Used instead of the model's.
+    spreadsheet_safe : bool, default=False
+        True puts an apostrophe before texts of a CSV file that begin with = + - or @, which a
+        spreadsheet would run as formulas.
     on_rows : callable, optional
         Gets the number of rows scored so far.
     """
@@ -67,13 +71,13 @@ def score_table(
     names = opened.id_columns if only_id else list(source.schema.names)
     kept = _PassedColumns.choose(model, source, names, is_text=is_text_file(output))
     schema = _schema(model, source.name, kept)
-    check_output(output, schema)
+    check_output(output, schema, spreadsheet_safe=spreadsheet_safe)
     chosen = policy or model.policy
     threshold = opened.threshold(chosen, on_rows=on_rows)
     alarm = Alarm(threshold)
     n_rows = n_alerts = 0
     distinct = [ROW, *opened.id_columns, *DISTINCT]
-    with open_output(output, schema, distinct) as write:
+    with open_output(output, schema, distinct, spreadsheet_safe=spreadsheet_safe) as write:
         scored = opened.scored_batches(kept.typed, on_rows=on_rows)
         for (batch, number, scores), passed in kept.with_texts(scored, source.name):
             columns = kept.columns(batch, passed) or {ROW: number}
