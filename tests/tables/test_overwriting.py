@@ -1,9 +1,12 @@
-"""Outputs that would replace the table that they are made from, or become part of it."""
+"""Outputs that would replace what they are made from, or become part of the table."""
+
+import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from support.payment_tables import fitted, make_table
 
 from devnet.cli.main import main
 from devnet.tables.overwriting import refuse_overwriting
@@ -95,3 +98,41 @@ def test_verbs_leave_the_table_as_it_was(folder, words):
     assert "is the table itself" in done.stderr or "same file" in done.stderr
     assert (folder / "q.csv").read_text() == TEXT
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.fixture
+def names(folder):
+    """A table and a model, each under several names."""
+    pq.write_table(make_table()[0].slice(0, 200), folder / "t.parquet")
+    fitted().save(folder / "m.csv")
+    for name in ("t.parquet", "m.csv"):
+        suffix = name.partition(".")[2]
+        (folder / f"soft-{name[0]}.{suffix}").symlink_to(name)
+        os.link(folder / name, folder / f"hard-{name[0]}.{suffix}")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        *((name, "is the model itself") for name in ("m.csv", "in/../m.csv")),
+        *((name, "is the model itself") for name in ("soft-m.csv", "hard-m.csv")),
+        *((name, "is the table itself") for name in ("t.parquet", "in/../t.parquet")),
+        *((name, "is the table itself") for name in ("soft-t.parquet", "hard-t.parquet")),
+    ],
+)
+@pytest.mark.parametrize("model", ["m.csv", "soft-m.csv"])
+@pytest.mark.parametrize("verb", ["score", "alerts"])
+def test_verbs_leave_model_and_table_as_they_were(names, verb, model, target, sentence):
+    before = {path.name: path.read_bytes() for path in names.iterdir() if path.is_file()}
+    done = CliRunner().invoke(main, [verb, model, "t.parquet", "--output", target])
+    assert done.exit_code == 2
+    assert f"the output {target} {sentence}; give another name." in done.stderr
+    after = {path.name: path.read_bytes() for path in names.iterdir() if path.is_file()}
+    assert after == before
+
+
+def test_a_model_may_be_replaced_by_a_new_fit_and_by_its_policy(names):
+    words = ["fit", "t.parquet", "--label", "fraud", "--method", "PU trees", "-o", "m.csv"]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    assert CliRunner().invoke(main, ["policy", "m.csv", "--budget", "3"]).exit_code == 0

@@ -68,11 +68,13 @@ def alerts(
     devnet alerts fraud.devnet payments.parquet --budget 500 --output to_check.csv
     """
     from devnet.tables import find_alerts
+    from devnet.tables.overwriting import refuse_overwriting
 
     opened = open_model(model)
     chosen = chosen_policy(**policy) or opened.policy
     if output is not None:
-        _check_output(table, output, spreadsheet_safe)
+        refuse_overwriting(table, output, model=model)
+        _check_output(output, spreadsheet_safe)
     elif spreadsheet_safe:
         raise click.UsageError("--spreadsheet-safe is about a CSV file; name it with --output.")
     n_shown = show if output is None else None  # a file has them all
@@ -114,14 +116,12 @@ def _echo(found: "Alerts", show: int, policy: str, table: str) -> None:
         echo("", f"... and {n_more:,} more; show them with --show")
 
 
-def _check_output(table: str, output: Path, spreadsheet_safe: bool) -> None:
+def _check_output(output: Path, spreadsheet_safe: bool) -> None:
     """Refuse a file that cannot be written, before any rows are scored."""
     import pyarrow as pa
 
     from devnet.tables.output import check_output
-    from devnet.tables.overwriting import refuse_overwriting
 
-    refuse_overwriting(table, output)
     check_output(output, pa.schema([]), spreadsheet_safe=spreadsheet_safe)
 
 

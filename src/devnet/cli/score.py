@@ -52,9 +52,11 @@ def score(
     devnet score fraud.devnet today.csv --only-id --budget 100 -o scores.csv
     """
     from devnet.tables import score_table
+    from devnet.tables.overwriting import refuse_overwriting
 
     start = time.perf_counter()
     opened = open_model(model)
+    refuse_overwriting(table, output, model=model)
     with counting_rows("Scoring", table) as on_rows:
         done = score_table(
             opened,

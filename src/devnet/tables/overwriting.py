@@ -1,4 +1,4 @@
-"""Refusing outputs that would replace the table they are made from, or become part of it."""
+"""Refusing outputs that would replace what they are made from, or become part of the table."""
 
 import glob
 import os
@@ -11,20 +11,26 @@ from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError
 
 
-def refuse_overwriting(table: Any, *targets: str | Path | None) -> None:
-    """Refuse outputs that are the table itself, would be read with it, or are the same file.
+def refuse_overwriting(
+    table: Any, *targets: str | Path | None, model: str | Path | None = None
+) -> None:
+    """Refuse outputs that are table or model, would be read with the table, or are the same file.
 
     Parameters
     ----------
     table : Source, path, glob or object in memory
     *targets : str, path or None
         Files to write; None stands for no file.
+    model : str or path, optional
+        The file of the model that scores the table.
     """
     paths = [Path(target) for target in targets if target is not None]
     for i, target in enumerate(paths):
         if any(_is_same(target, other) for other in paths[:i]):
             raise TableError(f"two outputs are the same file {target}; give each its own name.")
     for target in paths:
+        if model is not None and _is_same(target, Path(model)):
+            raise TableError(f"the output {target} is the model itself; give another name.")
         _refuse(target, table)
 
 
