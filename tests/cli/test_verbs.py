@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -378,7 +379,7 @@ def test_scoring_can_be_killed_and_given_again(folder, tmp_path, how):
         # A shell that runs the tests in the background has its children ignore SIGINT.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    while running.poll() is None and not list(tmp_path.glob(".scored.parquet.*")):
+    while running.poll() is None and not is_being_written(tmp_path):
         time.sleep(0.01)
     running.send_signal(getattr(signal, how))
     _, complaint = running.communicate(timeout=60)
@@ -390,3 +391,11 @@ def test_scoring_can_be_killed_and_given_again(folder, tmp_path, how):
     again = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "320,000 rows scored" in again.stdout
     assert pq.read_metadata(output).num_rows == 320_000
+    assert not list(tmp_path.glob(".scored.parquet.*"))
+
+
+def is_being_written(folder):
+    """Whether something of the output is on disk; a file that is only tried out has no bytes."""
+    with suppress(FileNotFoundError):
+        return any(path.stat().st_size for path in folder.glob(".scored.parquet.*"))
+    return False

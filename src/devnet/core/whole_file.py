@@ -1,16 +1,21 @@
 """Files that appear under their name only when they are complete."""
 
+import errno
 import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 from stat import S_IMODE
+
+from devnet.core.temporary_file import temporary_file
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file that fits into memory."""
-    with whole_file(path) as temporary:
+    with whole_file(path) as temporary, writing(path):
         temporary.write_bytes(content)
 
 
@@ -19,35 +24,52 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to the target; it is renamed to the target on success.
 
     On any error an earlier file of that name stays as it was, and nothing half-written remains.
-    Only a killed process leaves its temporary file, which starts with a dot. A symbolic link stays
-    a link: the file that it points to is written.
+    What a killed process leaves is removed by the next one that writes to the same target. Of
+    several that write to it at once, each finishes, and the last one wins. A symbolic link stays a
+    link: the file that it points to is written.
     """
-    check_target(path)
-    target = _resolved(path)
-    try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=path.suffix, dir=target.parent
-        )
-    except OSError as error:
-        raise type(error)(
-            f"{path} cannot be written ({error.strerror}); give another name."
-        ) from None
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    with _opened(path) as temporary:
         yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-        temporary.chmod(S_IMODE(mode))
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        with writing(path):
+            _put_in_place(temporary, _resolved(path))
 
 
 def check_target(path: Path) -> None:
-    """Refuse a path that cannot be written to, before any work is done."""
+    """Refuse a path that cannot be written to, before any work is done.
+
+    A temporary file such as will be written is created there, and removed.
+    """
+    with _opened(path):
+        pass
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what the operating system refuses while a file is written into a clear error."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:  # already clear
+            raise
+        raise type(error)(
+            f"{path} cannot be written: {os.strerror(error.errno)}; {_advice(error.errno, path)}."
+        ) from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Path]:
+    """A temporary file for a path that can be written to."""
+    with ExitStack() as stack:
+        with writing(path):
+            _refuse_impossible(path)
+            temporary = stack.enter_context(temporary_file(_resolved(path), path.suffix))
+        yield temporary
+
+
+def _refuse_impossible(path: Path) -> None:
+    """Refuse a path that is no place for a file."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        path.lstat()  # what else it may raise, such as for a long name, is told
     folder = _resolved(path).parent if path.is_symlink() else path.parent
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
@@ -62,15 +84,35 @@ def check_target(path: Path) -> None:
     if not folder.exists():
         raise FileNotFoundError(
             f"the folder {folder} does not exist; create it before saving {path.name} there: "
-            f"mkdir -p {folder}"
+            f"mkdir -p {quote(str(folder))}"
         )
     if path.exists() and not os.access(path, os.W_OK):
-        raise PermissionError(f"{path} is write-protected; give another name, or: chmod u+w {path}")
+        raise PermissionError(
+            f"{path} is write-protected; give another name, or: chmod u+w {quote(str(path))}"
+        )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(
             f"the folder {folder} is not writable, so {path.name} cannot be saved there; give "
             "another one."
         )
+
+
+def _put_in_place(temporary: Path, target: Path) -> None:
+    """Rename a file that is on disk, with the rights of the one that it replaces."""
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
+    mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+    temporary.chmod(S_IMODE(mode))
+    temporary.replace(target)
+
+
+def _advice(number: int, path: Path) -> str:
+    """What to do about an error of the operating system."""
+    if number == errno.ENAMETOOLONG:
+        return "give a shorter name"
+    if number in _FULL:
+        return "free some space or write to another disk, then try again. Nothing was left there"
+    return f"choose a folder that you may write to (ls -ld {quote(str(path.parent))})"
 
 
 def _resolved(path: Path) -> Path:

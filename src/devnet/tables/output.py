@@ -1,7 +1,5 @@
 """Writing a table batch by batch; the file appears only when it is complete."""
 
-import errno
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +12,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv, ipc
 
 from devnet.core.sentence import Setting
-from devnet.core.whole_file import check_target, whole_file
+from devnet.core.whole_file import check_target, whole_file, writing
 from devnet.tables.sources.plain_columns import plain_batch, undictionaried
 from devnet.tables.spreadsheet import safe_batch, safe_names
 from devnet.tables.table_error import TableError
@@ -22,7 +20,6 @@ from devnet.tables.table_error import TableError
 GROUP_ROWS = 131_072  # rows of a row group, unless they are long
 GROUP_BYTES = 1 << 27  # bytes of rows that wait for their row group, at most
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -56,24 +53,17 @@ def open_output(
     """
     target = Path(path)
     open_writer = _writer_of(target, schema, distinct, spreadsheet_safe)
-    body_failed = False
-    try:
-        with whole_file(target) as temporary:
-            with _writing(target):
-                writer = open_writer(temporary, schema)
-            try:
-                yield lambda batch: _write(writer, batch, schema, target)
-            except BaseException:
-                body_failed = True
-                with suppress(pa.ArrowException, OSError, ValueError):
-                    writer.close()
-                raise
-            with _writing(target):
+    with whole_file(target) as temporary:
+        with _writing(target):
+            writer = open_writer(temporary, schema)
+        try:
+            yield lambda batch: _write(writer, batch, schema, target)
+        except BaseException:
+            with suppress(pa.ArrowException, OSError, ValueError):
                 writer.close()
-    except OSError as error:
-        if body_failed:
             raise
-        raise _cannot_write(error, target) from error
+        with _writing(target):
+            writer.close()
 
 
 def is_text_file(path: str | Path) -> bool:
@@ -203,9 +193,8 @@ def _write(writer: _Writer, batch: pa.RecordBatch, schema: pa.Schema, path: Path
 def _writing(path: Path) -> Iterator[None]:
     """Turn whatever goes wrong while writing into a clear error."""
     try:
-        yield
-    except OSError as error:
-        raise _cannot_write(error, path) from error
+        with writing(path):
+            yield
     except pa.ArrowException as error:
         raise TableError(
             f"{path} cannot hold these values ({error}); write to a file that ends in .parquet, or "
@@ -215,14 +204,3 @@ def _writing(path: Path) -> Iterator[None]:
 
 def _columns(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} ({field.type})" for field in schema)
-
-
-def _cannot_write(error: OSError, path: Path) -> OSError:
-    if error.errno is None:  # already clear
-        return error
-    reason = os.strerror(error.errno)
-    if error.errno in _FULL:
-        advice = "free some space or write to another disk, then try again"
-    else:
-        advice = f"choose a folder that you may write to (ls -ld {path.parent})"
-    return type(error)(f"{path} cannot be written: {reason}; {advice}. Nothing was left there.")
