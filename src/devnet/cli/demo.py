@@ -1,5 +1,6 @@
 """`devnet demo`: the whole journey on made-up card payments, from raw table to report."""
 
+import shlex
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -67,6 +68,11 @@ def demo(folder: Path, rows: int, wants_json: bool) -> None:
         echo_json({"folder": str(folder), "report": str(report), "seconds": seconds, **found})
 
 
+def _typed(*words: object) -> str:
+    """A step as it could be typed."""
+    return f"$ {shlex.join(['devnet', *map(str, words)])}"
+
+
 def _make_up(path: Path, n_rows: int, say: Say) -> "np.ndarray":
     """Write the table; return the truth, which a bank would not know."""
     import pyarrow.parquet as pq
@@ -92,7 +98,7 @@ def _fit(folder: Path, say: Say) -> "TableModel":
     from devnet.tables import TableModel
     from devnet.tables.description import describe_model
 
-    say(f"$ devnet fit {folder / TABLE} --label fraud --output {folder / MODEL}")
+    say(_typed("fit", folder / TABLE, "--label", "fraud", "--output", folder / MODEL))
     model = TableModel(random_state=SEED).fit(folder / TABLE, "fraud")
     model.save(folder / MODEL)
     say(*model_text(describe_model(model)))
@@ -106,8 +112,8 @@ def _raise_alerts(
     from devnet.significance.policies import Budget
     from devnet.tables import find_alerts
 
-    command = f"devnet alerts {folder / MODEL} {folder / TABLE}"
-    say("", f"$ {command} --budget {N_ALERTS} --show {N_SHOWN}")
+    options = ("--budget", N_ALERTS, "--show", N_SHOWN)
+    say("", _typed("alerts", folder / MODEL, folder / TABLE, *options))
     found = find_alerts(model, folder / TABLE, policy=Budget(N_ALERTS), n_shown=N_ALERTS)
     for rank, one in enumerate(found.shown[:N_SHOWN], start=1):
         say(*alert_text(rank, one))
@@ -126,14 +132,14 @@ def _raise_alerts(
 
 
 def _explain(highest: "Explanation", folder: Path, say: Say) -> None:
-    say("", f"$ devnet explain {folder / MODEL} {folder / TABLE} --row {highest.row}")
+    say("", _typed("explain", folder / MODEL, folder / TABLE, "--row", highest.row))
     say(*explanation_text(highest))
 
 
 def _score(model: "TableModel", folder: Path, say: Say) -> None:
     from devnet.tables import score_table
 
-    say("", f"$ devnet score {folder / MODEL} {folder / TABLE} --output {folder / SCORED}")
+    say("", _typed("score", folder / MODEL, folder / TABLE, "--output", folder / SCORED))
     done = score_table(model, folder / TABLE, folder / SCORED)
     say(f"{done.n_rows:,} rows scored, {done.n_alerts:,} alerts ({done.policy}).")
 

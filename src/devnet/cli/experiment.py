@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -128,7 +129,7 @@ def run(
         _echo_missing_data([record.dataset for record in failed])
         raise click.ClickException(f"{len(failed)} runs failed; the same command tries them again.")
     if not wants_json:
-        echo(f"Show them with: devnet experiment table {name}{_where(folder, results)}")
+        echo(f"Show them with: devnet experiment table {quote(name)}{_where(folder, results)}")
 
 
 @experiment.command()
@@ -147,7 +148,7 @@ def table(name: str, form: str, folder: Path, results: Path | None) -> None:
     made = tables(one, read_results(path))
     if not made:
         raise ValueError(
-            f"no finished runs in {path} yet; do some: devnet experiment run {name}"
+            f"no finished runs in {path} yet; do some: devnet experiment run {quote(name)}"
             f"{_where(folder, results)}"
         )
     _show(made, form)
@@ -379,8 +380,8 @@ def _all_results(folder: Path, results: Path | None) -> "list[tuple[Experiment, 
 
 def _where(folder: Path, results: Path | None) -> str:
     """The options to repeat in the next command."""
-    options = f" --folder {folder}" if folder != FOLDER else ""
-    return options + (f" --results {results}" if results else "")
+    options = f" --folder {quote(str(folder))}" if folder != FOLDER else ""
+    return options + (f" --results {quote(str(results))}" if results else "")
 
 
 def _split(names: tuple[str, ...]) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -242,7 +243,7 @@ def _instead_of_a_table(path: Path) -> str:
     """What to type if a table is given for a model."""
     if any(one.name == "table" for one in click.get_current_context().command.params):
         return "the model comes first, then the table."
-    return f"learn one from the table: devnet fit {path} --label COLUMN --output MODEL"
+    return f"learn one from the table: devnet fit {quote(str(path))} --label COLUMN --output MODEL"
 
 
 @contextmanager

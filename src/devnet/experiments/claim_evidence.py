@@ -8,6 +8,7 @@ a data set with the same number of runs are drawn alike: runs of one seed share 
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,7 +126,7 @@ def interval(numbers: np.ndarray) -> tuple[float, float]:
 
 def command(experiment: str) -> str:
     """What does the missing runs."""
-    return f"devnet experiment run {experiment}"
+    return f"devnet experiment run {quote(experiment)}"
 
 
 def _value(record: RunRecord, metric: str) -> float:
