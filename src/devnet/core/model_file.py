@@ -18,6 +18,7 @@ from safetensors.numpy import save as to_bytes
 from devnet.core.arrays import is_module
 from devnet.core.parameters import number
 from devnet.core.whole_file import write_whole
+from devnet.core.wording import cut
 
 FORMAT = "devnet model"
 FORMAT_VERSION = 1
@@ -26,6 +27,7 @@ CLASSES_DTYPES = frozenset(
     + [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
 )
 MAX_COUNT = 2**62
+MAX_ECHO = 200  # characters of a file that an error repeats
 HEADER = "devnet"  # key of the JSON text in the safetensors metadata
 PACKAGES = {
     "devnet": "deviation-network",
@@ -74,8 +76,8 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarra
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
-            f"{path} is not a complete model file ({error}). Copy it again from its source, or "
-            "save the model again."
+            f"{path} is not a complete model file ({cut(str(error), MAX_ECHO)}). Copy it again "
+            "from its source, or save the model again."
         ) from error
     return header, tensors
 
@@ -96,11 +98,11 @@ def _parse_header(path: Path, text: str | None) -> dict[str, Any]:
         raise ModelFileError(f"{path} is not a devnet model: its header does not say {FORMAT!r}.")
     found = header.get("format_version")
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise ModelFileError(f"{path} has the impossible format version {found!r}.")
+        raise ModelFileError(f"{path} has the impossible format version {_short(found)}.")
     if found > FORMAT_VERSION:
         raise ModelFileError(
-            f"{path} has format version {found}, newer than the {FORMAT_VERSION} known here. "
-            "Upgrade with: pip install --upgrade deviation-network"
+            f"{path} has format version {_short(found)}, newer than the {FORMAT_VERSION} known "
+            "here. Upgrade with: pip install --upgrade deviation-network"
         )
     return header
 
@@ -142,8 +144,8 @@ def size_of(tensors: dict[str, np.ndarray], name: str) -> int:
 def edited(what: str, reason: str) -> ModelFileError:
     """The error to raise for a part of a model file that `save` cannot have written."""
     return ModelFileError(
-        f"{what} of the model file cannot be used: {reason}. The file was edited or damaged; save "
-        "the model again."
+        f"{cut(what, MAX_ECHO)} of the model file cannot be used: {cut(reason, MAX_ECHO)}. The "
+        "file was edited or damaged; save the model again."
     )
 
 
@@ -151,7 +153,7 @@ def refuse_unknown(tensors: dict[str, np.ndarray], known: Iterable[str]) -> None
     """Refuse a file that holds more than it should."""
     unknown = set(tensors) - set(known)
     if unknown:
-        raise ModelFileError(f"the model file holds an unknown tensor {sorted(unknown)[0]!r}.")
+        raise ModelFileError(f"the model file holds an unknown tensor {_short(min(unknown))}.")
 
 
 def is_count(value: Any, least: int = 1, most: int = MAX_COUNT) -> bool:
@@ -215,7 +217,10 @@ def _decode(value: Any, kinds: Mapping[str, Any]) -> Any:
             except (TypeError, ValueError) as error:
                 if isinstance(error, ModelFileError):
                     raise
-                raise ModelFileError(f"the model file has an impossible {kind}: {error}") from error
+                reason = cut(str(error), MAX_ECHO)
+                raise ModelFileError(
+                    f"the model file has an impossible {kind}: {reason}"
+                ) from error
         if list(value) == ["module"]:
             return value
         raise ModelFileError(f"the model file has a parameter of an unknown kind: {_short(value)}.")
@@ -228,8 +233,7 @@ def package_versions() -> dict[str, str]:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return cut(repr(value), 80)
 
 
 def _version(package: str) -> str:

@@ -11,6 +11,7 @@ from devnet.core.layout import Layout
 from devnet.core.model_file import CLASSES_DTYPES, ModelFileError, field, is_finite_number
 from devnet.core.names import known
 from devnet.core.parameters import check_parameters
+from devnet.core.wording import cut
 from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.competitors import (
     REPEN,
@@ -87,8 +88,8 @@ def restore(
     classes = {method.__name__: method for method in (*METHODS.values(), *LIBRARY_METHODS)}
     if name not in classes:
         raise ModelFileError(
-            f"the model was saved by a method {name!r} that is unknown here; known methods are "
-            f"{', '.join(classes)}. Upgrade with: pip install --upgrade deviation-network"
+            f"the model was saved by a method {cut(name)!r} that is unknown here; known methods "
+            f"are {', '.join(classes)}. Upgrade with: pip install --upgrade deviation-network"
         )
     detector = _with_parameters(classes[name], header, hidden)
     _restore_labels(detector, header)
@@ -115,7 +116,8 @@ def _with_parameters(
     if needs_module != (hidden is not None):
         raise ModelFileError(
             "this model was trained with a torch module of yours "
-            f"({parameters['hidden'].get('module')}); give it: devnet.load(path, hidden=module)."
+            f"({cut(str(parameters['hidden'].get('module')))}); give it: "
+            "devnet.load(path, hidden=module)."
             if needs_module
             else "this model has a built-in network; load it without hidden."
         )
@@ -125,7 +127,8 @@ def _with_parameters(
     try:
         check_parameters(detector, detector._constraints)
     except ValueError as error:
-        raise ModelFileError(f"the model file has an impossible parameter: {error}") from error
+        reason = cut(str(error), model_file.MAX_ECHO)
+        raise ModelFileError(f"the model file has an impossible parameter: {reason}") from error
     return detector
 
 
@@ -147,7 +150,9 @@ def _restore_labels(detector: FewLabelDetector, header: dict[str, Any]) -> None:
     try:
         detector.classes_ = np.array(classes).astype(dtype)
     except (ValueError, OverflowError) as error:
-        raise ModelFileError(f"the model file's classes {classes} are not {dtype}.") from error
+        raise ModelFileError(
+            f"the model file's classes {cut(str(classes), model_file.MAX_ECHO)} are not {dtype}."
+        ) from error
 
 
 def _is_classes(value: Any) -> bool:
