@@ -196,3 +196,64 @@ def test_codes_of_several_dictionaries_are_written_as_values(suffix, tmp_path):
             write(batch)
     found = pa.Table.from_batches(open_table(path).batches())["c"]
     assert found.to_pylist() == ["a", "b", None, "c", "a", "c"]
+
+
+def with_missing_value(codes=(0, 1, 2, None, 1, 3), *, ordered=False):
+    """Codes of a dictionary that has a missing value itself."""
+    values = pa.array(["b", None, "a", "c"])
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), values, ordered=ordered)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+def test_missing_values_of_a_dictionary_are_missing_in_the_file(suffix, ordered, tmp_path):
+    path = tmp_path / f"t{suffix}"
+    column = with_missing_value(ordered=ordered)
+    batches = [pa.record_batch({"c": column, "n": np.arange(6)}).slice(i, 3) for i in (0, 3)]
+    write_batches(path, batches)
+    found = pa.Table.from_batches(open_table(path).batches())["c"]
+    assert found.to_pylist() == ["b", None, "a", None, None, "c"]
+    if suffix == ".parquet":
+        assert pq.read_schema(path).field("c").type == column.type
+        assert pq.read_table(path)["c"].chunk(0).dictionary.to_pylist() == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "reason", "other"),
+    [
+        ("t.parquet", pa.nulls(1, pa.month_day_nano_interval()), "Unhandled type", "t.arrow"),
+        ("t.csv", pa.nulls(1, pa.month_day_nano_interval()), "Unsupported cast", "t.arrow"),
+        ("t.csv", pa.nulls(1, pa.string_view()), "Unsupported Type", "t.parquet"),
+    ],
+)
+def test_a_type_that_a_format_lacks_is_told_before_the_work(name, column, reason, other, tmp_path):
+    batch = pa.record_batch({"a": [1], "odd": column})
+    sentence = rf"{name} cannot hold the column 'odd' \({column.type}\): {reason}.*; write to .*"
+    for refused in (output.check_output, lambda path, schema: write_batches(path, [batch])):
+        with pytest.raises(TableError, match=rf"{sentence}{other}, or leave the column out\."):
+            refused(tmp_path / name, batch.schema)
+    write_batches(tmp_path / other, [batch])
+    assert names_in(tmp_path) == [other]
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.pq"])
+def test_a_value_that_a_format_lacks_is_told_with_its_column(name, tmp_path):
+    far = pa.array([0, 2**62], pa.timestamp("s"))
+    batch = pa.record_batch({"a": [1, 2], "far": far})
+    sentence = (
+        r"cannot hold the column 'far' \(timestamp\[s\]\): .*overflow.*; write to .*t\.arrow,"
+    )
+    with pytest.raises(TableError, match=sentence):
+        write_batches(tmp_path / name, [batch.slice(0, 1), batch])
+    assert names_in(tmp_path) == []
+    write_batches(tmp_path / "t.arrow", [batch])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_columns_that_are_never_missing_are_written(suffix, tmp_path):
+    schema = pa.schema([pa.field("a", pa.int64(), nullable=False)])
+    batch = pa.record_batch([pa.array([1, 2])], schema=schema)
+    with open_output(tmp_path / f"t{suffix}", schema) as write:
+        write(batch)
+    found = pa.Table.from_batches(open_table(tmp_path / f"t{suffix}").batches())
+    assert found["a"].to_pylist() == [1, 2]

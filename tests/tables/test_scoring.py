@@ -9,6 +9,7 @@ import pytest
 
 from devnet.significance import Budget
 from devnet.tables import TableError, TableModel, find_alerts, score_table
+from devnet.tables.sources.opening import open_table
 
 N = 300
 HEADER = ["account", "code", "day", "when", "amount", "shop", "extra", "fraud"]
@@ -150,3 +151,41 @@ def test_double_names_are_found_before_the_work(model, tmp_path):
             on_rows=counted.append,
         )
     assert counted == []
+
+
+def coded(texts):
+    """Texts as codes of a dictionary that has the missing text itself."""
+    values = sorted({text for text in texts if text is not None})
+    code = {text: i for i, text in enumerate([values[0], None, *values[1:]])}
+    values = pa.array(list(code), pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array([code[text] for text in texts]), values)
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+def test_a_dictionary_with_a_missing_value_is_learned_scored_and_written(suffix, is_file, tmp_path):
+    generator = np.random.default_rng(0)
+    is_fraud = np.arange(N) % 10 == 3
+    shop = [None if i % 7 == 0 else ["casino", "baker"][i % 3 % 2] for i in range(N)]
+    plain = {
+        "amount": generator.lognormal(size=N) + 5 * is_fraud,
+        "shop": pa.array(shop),
+        "note": pa.array(["x" if i % 2 else None for i in range(N)]),
+        "fraud": pa.array([1 if fraud else None for fraud in is_fraud]),
+    }
+    codes = {name: coded(plain[name].to_pylist()) for name in ("shop", "note")}
+    table = pa.table({**plain, **codes})
+    if is_file:
+        with pa.ipc.new_file(tmp_path / "in.arrow", table.schema) as file:
+            file.write_table(table)
+        table = tmp_path / "in.arrow"
+    options = {"method": "PU trees", "ignore": ["note"], "random_state": 0}
+    fitted = TableModel(**options).fit(table, "fraud")
+    expected = TableModel(**options).fit(pa.table(plain), "fraud").score(pa.table(plain))
+    score_table(fitted, table, tmp_path / f"out{suffix}")
+    found = pa.Table.from_batches(open_table(tmp_path / f"out{suffix}").batches())
+    assert found["shop"].to_pylist() == shop
+    assert found["note"].to_pylist() == plain["note"].to_pylist()
+    np.testing.assert_array_equal(found["anomaly_score"], expected["anomaly_score"])
+    shown = find_alerts(fitted, table, policy=Budget(5)).to_table()
+    assert shown.num_rows == 5
