@@ -29,7 +29,7 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> "FewLabelDetector 
     Raises
     ------
     ModelFileError
-        If the file is truncated, foreign, newer or edited. Nothing in it is executed.
+        If the file is truncated, damaged, foreign, newer or edited. Nothing in it is executed.
     """
     header, tensors = model_file.read(path)
     if "table" not in header:

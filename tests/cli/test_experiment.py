@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -156,3 +157,51 @@ def test_results_made_again_are_compared(devnet, folder):
     done = devnet("verify", "--against", str(again))
     assert done.exit_code == 1
     assert "AUC-ROC of quick on thyroid (n_labelled=5): 0.9000, was 0.1000" in done.stdout
+
+
+TOUCHY = """
+from pathlib import Path
+
+from sklearn.ensemble import RandomForestClassifier as Forest
+
+Path(__file__).with_name("was imported").touch()
+"""
+
+
+@pytest.fixture
+def imported(folder, monkeypatch):
+    """Whether a module that an experiment names was imported."""
+    (folder / "touchy.py").write_text(TOUCHY)
+    own = 'own = { method = "touchy:Forest", n_estimators = 5 }\n'
+    (folder / "quick.toml").write_text(FILE + own)
+    monkeypatch.syspath_prepend(folder)
+    yield (folder / "was imported").exists
+    sys.modules.pop("touchy", None)
+
+
+def test_what_a_file_names_is_imported_only_to_be_run(devnet, folder, imported):
+    arguments = ["--runs", "1", "--workers", "1", "--datasets", "thyroid"]
+    done = devnet("run", "quick", "--methods", "quick", *arguments)
+    assert done.exit_code == 0, done.output
+    assert not imported()
+    (folder / "claims.toml").write_text("")
+    for words in (["list"], ["table", "quick"], ["report"], ["claims"]):
+        devnet(*words)
+        assert not imported(), words
+    done = devnet("run", "quick", "--methods", "own", *arguments)
+    assert done.exit_code == 0, done.output
+    assert imported()
+    (folder / "was imported").unlink()
+    del sys.modules["touchy"]
+    devnet("run", "quick", "--methods", "own", *arguments)  # it is done
+    assert not imported()
+
+
+def test_an_estimator_that_cannot_be_imported_is_refused_before_any_run(devnet, folder):
+    (folder / "quick.toml").write_text(FILE + 'own = { method = "nowhere:Forest" }\n')
+    done = devnet("run", "quick")
+    assert done.exit_code == 2
+    assert "the method 'nowhere:Forest' cannot be imported" in done.stderr
+    assert not (folder / "results" / "quick.jsonl").read_text()
+    (folder / "quick.toml").write_text(FILE + 'own = { method = "no where:Forest" }\n')
+    assert "'no where:Forest' is not an import path" in devnet("list").stderr

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save_file
+from support.model_files import resealed, sealed, write_sealed
 from support.tasks import make_task
 
 import devnet
@@ -131,10 +132,6 @@ def saved(tmp_path, **parameters):
     return path, header, tensors
 
 
-def rewrite(path, header, tensors):
-    save_file(tensors, path, metadata={"devnet": json.dumps(header)})
-
-
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
@@ -163,7 +160,7 @@ def rewrite(path, header, tensors):
 )
 def test_an_edited_header_gets_a_sentence(edit, words, tmp_path):
     path, header, tensors = saved(tmp_path)
-    rewrite(path, header | edit, tensors)
+    write_sealed(path, header | edit, tensors)
     with pytest.raises(ModelFileError, match=words):
         devnet.load(path)
 
@@ -199,7 +196,7 @@ def test_an_edited_header_gets_a_sentence(edit, words, tmp_path):
 def test_edited_parameters_get_a_sentence(edit, words, tmp_path):
     path, header, tensors = saved(tmp_path)
     header["parameters"].update(edit)
-    rewrite(path, header, tensors)
+    write_sealed(path, header, tensors)
     with pytest.raises(ModelFileError, match=words):
         devnet.load(path)
 
@@ -221,7 +218,7 @@ def test_edited_parameters_get_a_sentence(edit, words, tmp_path):
 def test_an_edited_reference_gets_a_sentence(edit, kind, tmp_path):
     path, header, tensors = saved(tmp_path, n_members=2, reference=kind())
     assert set(header["reference"]) == {"mean", "std"}
-    rewrite(path, header | {"reference": edit}, tensors)
+    write_sealed(path, header | {"reference": edit}, tensors)
     with pytest.raises(ModelFileError, match="no valid 'reference'"):
         devnet.load(path)
 
@@ -232,12 +229,12 @@ def test_a_file_without_reference_is_that_of_a_prior(tmp_path):
         path, header, tensors = saved(tmp_path, n_members=2, reference=prior)
         expected = devnet.load(path).anomaly_score(rows)
         header.pop("reference")
-        rewrite(path, header, tensors)
+        write_sealed(path, header, tensors)
         np.testing.assert_array_equal(devnet.load(path).anomaly_score(rows), expected)
     for learned in (DataReference(), HybridReference()):
         path, header, tensors = saved(tmp_path, reference=learned)
         header.pop("reference")
-        rewrite(path, header, tensors)
+        write_sealed(path, header, tensors)
         with pytest.raises(ModelFileError, match="no 'reference', which this model has learned"):
             devnet.load(path)
 
@@ -253,7 +250,7 @@ def test_edited_tensors_get_a_sentence(tmp_path):
         ({"parameters": parameters, "extra": parameters}, "unknown tensor 'extra'"),
         ({"parameters": parameters, "columns": np.zeros(2, np.int64)}, "'parameters'"),
     ):
-        rewrite(path, header, changed)
+        write_sealed(path, header, changed)
         with pytest.raises(ModelFileError, match=words):
             devnet.load(path)
 
@@ -265,7 +262,7 @@ def test_edited_columns_get_a_sentence(columns, tmp_path):
     header, tensors = model_file.read(path)
     tensors["columns"] = np.array(columns, dtype=np.int64)
     tensors["first_kernel"] = np.ascontiguousarray(tensors["first_kernel"][:, :2])
-    rewrite(path, header, tensors)
+    write_sealed(path, header, tensors)
     with pytest.raises(ModelFileError, match="must ascend from 0 to 5999"):
         devnet.load(path)
 
@@ -273,6 +270,7 @@ def test_edited_columns_get_a_sentence(columns, tmp_path):
 def test_an_endlessly_nested_parameter_gets_a_sentence(tmp_path):
     path, header, tensors = saved(tmp_path)
     header["parameters"]["pos_label"] = "NESTED"
+    header.pop("checksum")
     text = json.dumps(header).replace('"NESTED"', "[" * 900 + "]" * 900)
     save_file(tensors, path, metadata={"devnet": text})
     with pytest.raises(ModelFileError, match="nested too deeply|not valid JSON"):
@@ -284,7 +282,7 @@ def test_a_huge_number_of_columns_in_an_edited_file_takes_no_memory(tmp_path):
     rows, y = wide_rows()
     quick().fit(rows, y).save(path)
     header, tensors = model_file.read(path)
-    rewrite(path, header | {"n_features_in": 10**13}, tensors)
+    write_sealed(path, header | {"n_features_in": 10**13}, tensors)
     with pytest.raises(ValueError, match="expecting 10000000000000 features"):
         devnet.load(path).anomaly_score(rows)
 
@@ -322,13 +320,66 @@ def test_mutated_files_load_whole_or_get_a_sentence(tmp_path_factory, data):
         position = data.draw(st.integers(8, 1000))
         mutated[position] = data.draw(st.sampled_from(b'0129-.eE"[]{},:ntf\\'))
     path = tmp_path_factory.getbasetemp() / "mutated.devnet"
-    path.write_bytes(bytes(mutated))
+    path.write_bytes(resealed(mutated))
     try:
         model = devnet.load(path)
     except ModelFileError as error:
         assert str(error)
     else:
         assert len(model.anomaly_score(rows)) == len(rows)
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_a_flipped_byte_is_noticed_or_changes_nothing(tmp_path_factory, data):
+    content, rows = _saved_once(tmp_path_factory)
+    path = tmp_path_factory.getbasetemp() / "flipped.devnet"
+    path.write_bytes(content)
+    expected = devnet.load(path).anomaly_score(rows)
+    flipped = bytearray(content)
+    flipped[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(bytes(flipped))
+    try:
+        model = devnet.load(path)
+    except ModelFileError as error:
+        assert str(error)
+    else:  # a blank, or the name of the checksum itself
+        np.testing.assert_array_equal(model.anomaly_score(rows), expected)
+
+
+def test_a_damaged_weight_gets_a_sentence(tmp_path):
+    path, _, _ = saved(tmp_path)
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(ModelFileError, match="m.devnet does not match its checksum.* Copy it"):
+        devnet.load(path)
+
+
+@pytest.mark.parametrize("checksum", ["", "sha256:", None, 3, ["sha256"], {}])
+def test_a_header_with_another_checksum_gets_a_sentence(checksum, tmp_path):
+    path, header, tensors = saved(tmp_path)
+    text = json.dumps(header | {"checksum": checksum})
+    save_file(tensors, path, metadata={"devnet": text})
+    with pytest.raises(ModelFileError, match="does not match its checksum"):
+        devnet.load(path)
+
+
+def test_the_checksum_is_the_one_that_the_documents_describe(tmp_path):
+    path, header, tensors = saved(tmp_path, n_members=2)
+    assert header["checksum"] == sealed(header, tensors)["checksum"]
+    assert header["format_version"] == 1  # 0.1.0 reads the file, and ignores the field
+    assert resealed(path.read_bytes()) == resealed(resealed(path.read_bytes()))
+    assert devnet.load(resealed(path)).get_params() == devnet.load(path).get_params()
+
+
+def test_a_file_without_a_checksum_opens(tmp_path):
+    path, header, tensors = saved(tmp_path)
+    header.pop("checksum")
+    save_file(tensors, path, metadata={"devnet": json.dumps(header)})
+    model = devnet.load(path)
+    model.save(path)
+    assert "checksum" in model_file.read_header(path)
 
 
 def _saved_once(tmp_path_factory, cache={}):  # noqa: B006

@@ -1,10 +1,8 @@
 """Restoring a saved detector."""
 
-import json
-
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from support.model_files import write_sealed
 
 import devnet
 from devnet import DevNet
@@ -19,7 +17,7 @@ def test_a_file_that_names_a_device_opens(device, task, tmp_path):
     header, tensors = model_file.read(tmp_path / "model")
     assert "device" not in header["parameters"]
     header["parameters"]["device"] = device
-    save_file(tensors, tmp_path / "model", metadata={"devnet": json.dumps(header)})
+    write_sealed(tmp_path / "model", header, tensors)
     opened = devnet.load(tmp_path / "model")
     assert opened.device == "auto"
     np.testing.assert_array_equal(opened.anomaly_score(rows), model.anomaly_score(rows))

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesRegressor
 
 from devnet import ModelFileError
-from devnet.engine.forest import DTYPES, Forest, Tree, read_tree
+from devnet.engine import forest as trees_as_arrays
+from devnet.engine.forest import DTYPES, MAX_DEPTH, Forest, Tree, read_tree
 
 
 def fitted(seed, n=400, d=5, n_trees=7):
@@ -135,6 +136,9 @@ def test_a_forest_by_hand():
         ("start", [1, 3], "start one after another"),
         ("start", [0, 0], "start one after another"),
         ("start", [3, 0], "start one after another"),
+        ("right", [1, -1, -1, -1], "child of one other node"),
+        ("value", [0, 1e13, 0, 0], "one that no fit makes"),
+        ("value", [0, -1e13, 0, 0], "one that no fit makes"),
         ("start", [0], "'tree_start', int64 of shape"),
         ("left", [1, -1, -1], "'tree_right'"),
     ],
@@ -179,3 +183,41 @@ def test_whatever_is_edited_the_walk_ends(data):
             assert changed.sum_values(rows).shape == (40,)
             assert changed.each_value(rows).shape == (3, 40)
             assert changed.contributions(rows).shape == (40, 5)
+
+
+def chain(depth, n_columns=3):
+    """A tree in which every left child is a leaf: row value k goes down k splits."""
+    inner = np.arange(depth)
+    left = np.append(np.stack([2 * inner + 1, np.full(depth, -1)], axis=1).ravel(), -1)
+    right = np.append(np.stack([2 * inner + 2, np.full(depth, -1)], axis=1).ravel(), -1)
+    column = np.append(np.repeat(inner % n_columns, 2), 0)
+    threshold = np.append(np.repeat(inner + 0.5, 2), 0.0)
+    value = np.random.default_rng(depth).normal(size=2 * depth + 1)
+    return Tree(left, right, column, threshold, value)
+
+
+def test_a_path_is_as_long_as_a_grower_makes_it_or_refused():
+    for depth, most in ((MAX_DEPTH, MAX_DEPTH), (3, 3), (3, 4)):
+        tensors = Forest.of([chain(2), chain(depth)], 3).to_tensors()
+        Forest.from_tensors(tensors, n_trees=2, n_columns=3, max_depth=most)
+    for depth, most in ((MAX_DEPTH + 1, MAX_DEPTH), (3, 2), (3, 1), (1, 0)):
+        tensors = Forest.of([chain(depth), chain(1)], 3).to_tensors()
+        with pytest.raises(ModelFileError, match=f"more than {most} splits"):
+            Forest.from_tensors(tensors, n_trees=2, n_columns=3, max_depth=most)
+
+
+@pytest.mark.parametrize("kept", [1 << 22, 100])
+def test_chains_are_explained_in_time_that_grows_with_their_depth(kept, monkeypatch):
+    monkeypatch.setattr(trees_as_arrays, "PATH_VALUES", kept)
+    forest = Forest.of([chain(300), chain(MAX_DEPTH), chain(5)], 3)
+    rows = np.repeat(np.array([[-1], [2], [299], [9000]], np.float32), 3, axis=1)
+    expected = [sum(moved(tree, row) for tree in forest.trees()) for row in rows]
+    np.testing.assert_allclose(forest.contributions(rows), expected, atol=1e-9)
+
+
+def test_credits_that_are_not_kept_are_the_same_to_the_bit(seed, monkeypatch):
+    rows, model, forest = fitted(seed)
+    kept = forest.contributions(rows)
+    monkeypatch.setattr(trees_as_arrays, "PATH_VALUES", 100)
+    trees = [read_tree(one.tree_, one.tree_.value[:, 0, 0]) for one in model.estimators_]
+    np.testing.assert_array_equal(Forest.of(trees, 5).contributions(rows), kept)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from support.model_files import write_sealed
 from support.tasks import make_task
 
 import devnet
-from devnet import DevNet
+from devnet import DevNet, ModelFileError
+from devnet.core import model_file
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -149,3 +151,13 @@ def test_wide_sparse_rows_are_refused():
     rows = sp.random_array((50, 5000), density=0.01, format="csr")
     with pytest.raises(ValueError, match="sparse with 5000 columns; give hidden as a tuple"):
         quick(nn.Linear(5000, 3)).fit(rows, np.arange(50) < 5)
+
+
+def test_members_of_a_file_are_counted_before_they_are_made(task, tmp_path):
+    rows, y, _ = task
+    quick(learner()).fit(rows, y).save(tmp_path / "m.devnet")
+    header, tensors = model_file.read(tmp_path / "m.devnet")
+    header["parameters"]["n_members"] = 10**9
+    write_sealed(tmp_path / "m.devnet", header, tensors)
+    with pytest.raises(ModelFileError, match="does not have 1000000000 members"):
+        devnet.load(tmp_path / "m.devnet", hidden=learner())

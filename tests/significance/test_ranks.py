@@ -62,3 +62,12 @@ def test_nothing_is_extrapolated():
     ranks = ConformalRanks(np.arange(99.0), np.ones(99))
     np.testing.assert_array_equal(ranks.p_value(np.array([98.5, 1e9, np.inf])), 0.01)
     np.testing.assert_array_equal(ranks.p_value(np.array([-1e9, 0])), 1)
+
+
+def test_nan_has_no_rank():
+    ranks = ConformalRanks(np.arange(9.0), np.ones(9))
+    for call in (ranks.rank, ranks.p_value):
+        with pytest.raises(ValueError, match="score of row 1 is not a number"):
+            call(np.array([3.0, np.nan, 2.0]))
+    with pytest.raises(ValueError, match="score of row 0 is not a number"):
+        ConformalRanks(np.array([np.nan, 1.0]), np.ones(2))

@@ -1,14 +1,12 @@
 """What every competing method must do; the tests of each one call these."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from safetensors.numpy import save_file
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from support.model_files import write_sealed
 from support.tasks import make_task
 
 import devnet
@@ -66,7 +64,7 @@ def check_edited_tensors_get_a_sentence(model, path):
         header, tensors = model_file.read(path)
 
         def refused(changed, header=header):
-            save_file(changed, path, metadata={"devnet": json.dumps(header)})
+            write_sealed(path, header, changed)
             with pytest.raises(ModelFileError):
                 devnet.load(path)
 

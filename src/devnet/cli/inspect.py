@@ -21,16 +21,20 @@ def inspect(model: Path, wants_json: bool) -> None:
     devnet inspect fraud.devnet
     devnet inspect fraud.devnet --json
     """
-    from devnet.core.model_file import read
+    from devnet.core.checksum import CHECKSUM
+    from devnet.core.model_file import read_header
     from devnet.tables.description import describe_model
 
     facts = describe_model(open_model(model))
-    versions = read(model)[0].get("versions", {})
+    header = read_header(model)
+    versions, checksum = header.get("versions", {}), header.get(CHECKSUM)
     if wants_json:
-        echo_json({"model": str(model), **facts, "versions": versions})
+        echo_json({"model": str(model), **facts, "versions": versions, CHECKSUM: checksum})
         return
     echo(*model_text(facts))
     echo("", "Columns, with their share in the scores of labelled anomalies:", "")
     echo(*columns_text(facts))
     written_by = ", ".join(f"{name} {version}" for name, version in versions.items())
     echo("", f"Written by {written_by}")
+    if checksum:
+        echo(f"Checksum {checksum}")

@@ -75,8 +75,18 @@ def _in_a_sentence() -> Iterator[None]:
         raise click.UsageError(visible(error.format_message()), error.ctx) from error
     except click.ClickException as error:
         raise click.ClickException(visible(error.format_message())) from error
+    except MemoryError as error:
+        raise click.ClickException(visible(_out_of_memory(error))) from error
     except (ValueError, OSError, ImportError) as error:
         raise BadInput(visible(worded(error))) from error
+
+
+def _out_of_memory(error: MemoryError) -> str:
+    reason = f" ({error})" if str(error) else ""
+    return (
+        f"memory ran out{reason}; give a table with fewer columns, or take a machine with more "
+        "memory."
+    )
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

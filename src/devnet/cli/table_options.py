@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from devnet.cli.spelling import spell
+from devnet.cli.terminal import echo_notes
 from devnet.core.sentence import Setting
 from devnet.core.wording import visible
 
@@ -218,8 +219,9 @@ def _decorate(command: Command, options: tuple[Any, ...]) -> Command:
 
 
 def open_model(path: Path) -> "TableModel":
-    """Open a model of raw tables, or raise a clear error."""
-    from devnet.core.model_file import ModelFileError
+    """Open a model of raw tables, or raise a clear error; note if nothing vouches for the file."""
+    from devnet.core.checksum import CHECKSUM
+    from devnet.core.model_file import ModelFileError, read_header
     from devnet.loading import load
     from devnet.tables.sources.opening import TABLE_SUFFIXES
     from devnet.tables.table_model import TableModel
@@ -235,6 +237,13 @@ def open_model(path: Path) -> "TableModel":
             f"{path} holds a {type(model).__name__} that was fitted on a matrix in Python, not a "
             f"model of tables. Use it with devnet.load({str(path)!r}), or fit a model: devnet fit "
             "TABLE --label COLUMN --output MODEL"
+        )
+    if CHECKSUM not in read_header(path):
+        echo_notes(
+            [
+                f"{path} was written before model files had a checksum, so damage to it would go "
+                "unnoticed; saving it again adds one."
+            ]
         )
     return model
 

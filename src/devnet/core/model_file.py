@@ -1,10 +1,11 @@
 """A model on disk: one safetensors file with readable JSON in its header. No pickle.
 
-Reading trusts nothing: a truncated, foreign, newer or edited file raises a clear error.
+Reading trusts nothing: a truncated, foreign, newer, damaged or edited file raises a clear error.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
@@ -16,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from devnet.core.arrays import is_module
+from devnet.core.checksum import CHECKSUM, checksum
 from devnet.core.parameters import number
 from devnet.core.whole_file import write_whole
 from devnet.core.wording import cut
@@ -54,13 +56,35 @@ def write(
         "versions": package_versions(),
     }
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    content = to_bytes(arrays, metadata={HEADER: json.dumps(full, allow_nan=False)})
-    write_whole(path, content)
+    as_read = json.loads(json.dumps(full, allow_nan=False))
+    text = json.dumps({**as_read, CHECKSUM: checksum(as_read, arrays)})
+    write_whole(path, to_bytes(arrays, metadata={HEADER: text}))
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header and tensors of a model file, if its format is known."""
-    path = Path(path)
+    """Header and tensors of a model file, if its format is known and its checksum is right.
+
+    Files of version 0.1.0 have no checksum.
+    """
+    with _opened(Path(path)) as (header, file):
+        tensors = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+    if CHECKSUM in header and not _is_intact(header, tensors):
+        raise ModelFileError(
+            f"{path} does not match its checksum: the file was damaged or edited. Copy it again "
+            "from its source, or save the model again."
+        )
+    return header, tensors
+
+
+def read_header(path: str | PathLike[str]) -> dict[str, Any]:
+    """The header of a model file, if its format is known; nothing else is checked."""
+    with _opened(Path(path)) as (header, _):
+        return header
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
+    """The header of a model file, and the file to read tensors from."""
     if not path.exists():
         raise FileNotFoundError(
             f"there is no model file {path}; give the name under which a model was saved."
@@ -70,8 +94,7 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarra
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
-            header = _parse_header(path, metadata.get(HEADER))
-            tensors = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+            yield _parse_header(path, metadata.get(HEADER)), file
     except (SafetensorError, OSError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, ModelFileError):
             raise
@@ -79,7 +102,13 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarra
             f"{path} is not a complete model file ({cut(str(error), MAX_ECHO)}). Copy it again "
             "from its source, or save the model again."
         ) from error
-    return header, tensors
+
+
+def _is_intact(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> bool:
+    try:
+        return bool(header[CHECKSUM] == checksum(header, tensors))
+    except RecursionError:
+        raise ModelFileError("the model file has a header that is nested too deeply.") from None
 
 
 def _parse_header(path: Path, text: str | None) -> dict[str, Any]:
@@ -119,9 +148,13 @@ def field(header: dict[str, Any], name: str, is_valid: Callable[[Any], bool]) ->
 
 
 def tensor(
-    tensors: dict[str, np.ndarray], name: str, shape: tuple[int, ...], dtype: str = "float32"
+    tensors: dict[str, np.ndarray],
+    name: str,
+    shape: tuple[int, ...],
+    dtype: str = "float32",
+    largest: float = np.inf,
 ) -> np.ndarray:
-    """Named tensor, if it has exactly this shape and type and is finite."""
+    """Named tensor, if it has exactly this shape and type, and no value beyond the largest."""
     array = tensors.get(name)
     if array is None or array.shape != shape or array.dtype.name != dtype:
         found = "none" if array is None else f"{array.dtype.name} of shape {array.shape}"
@@ -133,6 +166,8 @@ def tensor(
         raise ModelFileError(
             f"the tensor {name!r} of the model file has values that are not finite."
         )
+    if array.size and largest < np.inf and max(array.max(), -array.min()) > largest:
+        raise edited(f"the tensor {name!r}", f"it has values beyond {largest:.0e}")
     return array
 
 

@@ -18,6 +18,7 @@ SPAN_ROWS = 1 << 15  # rows that are worth their own thread
 SPARSE = 0.2  # share of stored values below which CSR products are faster than dense ones
 BLOCK_VALUES = 1 << 24  # values in a block of rows that are explained together
 TILE_VALUES = 1 << 18  # values in a tile of rows that are scored together
+MADE_VALUES = 1 << 24  # values that a scorer may make of a tile, such as those of all hidden units
 
 
 class DenseRows:
@@ -146,16 +147,19 @@ def as_rows(X: Any, names: np.ndarray | None = None) -> Rows:
 
 
 def dense_tiles(
-    rows: Tileable, span: slice, dtype: type = np.float64
+    rows: Tileable, span: slice, dtype: type = np.float64, made: int = 1
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield the rows of a span in order, in tiles; refuse a value that is not finite.
+
+    A tile is lower if the scorer makes very many values of a row, `made`, so that its memory is
+    bounded however many units or members a model file has.
 
     How a matrix product rounds a row depends on its position among other rows. In double precision
     that stays far below the single precision of the scores, so a row has the same score alone, in
     any batch and in any order. A tile is overwritten by the next one.
     """
     n_columns = rows.shape[1]
-    tile: np.ndarray = np.empty((_tile_height(n_columns), n_columns), dtype)
+    tile: np.ndarray = np.empty((_tile_height(n_columns, made), n_columns), dtype)
     for start in range(span.start, span.stop, len(tile)):
         selection = slice(start, min(start + len(tile), span.stop))
         part = tile[: selection.stop - start]
@@ -165,9 +169,9 @@ def dense_tiles(
         yield selection, part
 
 
-def sparse_tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, sp.csr_array]]:
+def sparse_tiles(rows: Rows, span: slice, made: int = 1) -> Iterator[tuple[slice, sp.csr_array]]:
     """Yield the rows of a span in order, in CSR tiles; refuse a value that is not finite."""
-    height = _tile_height(1)
+    height = _tile_height(1, made)
     for start in range(span.start, span.stop, height):
         selection = slice(start, min(start + height, span.stop))
         rows.check_finite(selection)
@@ -211,8 +215,18 @@ def has_finite_sum(values: np.ndarray) -> bool:
         return bool(np.isfinite(flat @ flat))
 
 
-def _tile_height(n_columns: int) -> int:
-    return max(16, min(4096, TILE_VALUES // n_columns))
+def to_single(values: np.ndarray) -> np.ndarray:
+    """Values as float32; finite ones beyond its range become the largest that it has."""
+    with np.errstate(over="ignore"):
+        single: np.ndarray = values.astype(np.float32)
+    if not has_finite_sum(single):
+        is_beyond = np.isinf(single) & np.isfinite(values)
+        single[is_beyond] = np.copysign(np.finfo(np.float32).max, single[is_beyond])
+    return single
+
+
+def _tile_height(n_columns: int, made: int) -> int:
+    return min(max(16, min(4096, TILE_VALUES // n_columns)), max(1, MADE_VALUES // made))
 
 
 def _not_finite(value: Any, row: int, column: int, names: np.ndarray | None) -> str:

@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags
@@ -15,9 +16,28 @@ from devnet.core.labels import Labels, order_classes, read_labels, read_weights,
 from devnet.core.layout import Layout
 from devnet.core.parameters import Constraint, check_parameters
 from devnet.core.rows import Rows, as_rows
+from devnet.core.sparse_matrix import refuse_malformed, without_duplicates
 from devnet.significance.calibration import Calibration, Quantile
 
 QUANTILE_ROWS = 10_000  # unlabelled rows scored to find a quantile
+
+
+class ScoreError(ValueError):
+    """A row whose score is not finite, so that it cannot be ranked."""
+
+    def __init__(self, method: str, row: int, score: float) -> None:
+        super().__init__(
+            f"{method} gives row {row} the score {score}, which cannot be ranked: its weights, or "
+            "the values of the row, are too large. Scale the columns, and fit again."
+        )
+        self.method, self.row, self.score = method, row, score
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ScoreError, (self.method, self.row, self.score)
+
+    def at(self, row: int) -> "ScoreError":
+        """The same, with the row's number in the caller's table."""
+        return ScoreError(self.method, row, self.score)
 
 
 class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
@@ -67,7 +87,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         scores : array of shape (n_rows,)
         """
         check_is_fitted(self)
-        return self._score(self._rows(X, reset=False))
+        return self._finite_scores(self._rows(X, reset=False))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Anomaly score minus `threshold_`: positive if `predict` reports an anomaly."""
@@ -146,6 +166,11 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         return None
 
     @property
+    def has_sparse_rows(self) -> bool:
+        """Whether it learned from wide sparse rows, of which no dense matrix should be made."""
+        return False
+
+    @property
     def is_thread_safe(self) -> bool:
         """Whether several threads may score at once; not assumed of third-party code."""
         return False
@@ -181,6 +206,9 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         check_parameters(self, self._constraints)
         resume = resume and self.__sklearn_is_fitted__()
         self._refuse_no_labels(y)
+        if sp.issparse(X):
+            refuse_malformed(X)
+            X = without_duplicates(X.tocsr())
         rows = self._rows(X, reset=not resume)
         rows.check_finite()
         if hasattr(y, "__len__") and len(y) not in (0, rows.shape[0]):
@@ -200,6 +228,8 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         return self
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
+        if sp.issparse(X):
+            refuse_malformed(X)
         try:
             matrix = validate_data(
                 self,
@@ -222,6 +252,13 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         rows = self._rows(X, reset=False)
         rows.check_finite()
         return rows
+
+    def _finite_scores(self, rows: Rows) -> np.ndarray:
+        scores = self._score(rows)
+        bad = np.flatnonzero(~np.isfinite(scores))
+        if len(bad):
+            raise ScoreError(type(self).__name__, int(bad[0]), float(scores[bad[0]]))
+        return scores
 
     def _refuse_no_labels(self, y: Any) -> None:
         if y is None and self._needs_labels():
@@ -261,7 +298,11 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """
         unlabelled = np.flatnonzero(~is_anomaly)
         step = -(-len(unlabelled) // QUANTILE_ROWS)
-        scores = self._score(rows.select(unlabelled[::step]))
+        chosen = unlabelled[::step]
+        try:
+            scores = self._finite_scores(rows.select(chosen))
+        except ScoreError as error:
+            raise error.at(int(chosen[error.row])) from None
         return float(np.quantile(scores, share))
 
     @abstractmethod

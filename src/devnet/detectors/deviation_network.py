@@ -24,6 +24,7 @@ from devnet.explanation.integrated_gradients import integrated_gradients
 from devnet.significance.calibration import Quantile
 
 REFERENCE_ROWS = 10_000  # unlabelled rows scored to measure the trained networks
+LARGEST_REFERENCE = 1e100  # mean or spread in a model file, and inverse of the smallest spread
 
 
 class DevNet(NetworkDetector):
@@ -280,7 +281,10 @@ class DevNet(NetworkDetector):
 
 def _read_reference(header: dict[str, Any], n_members: int) -> Reference:
     """What the scores of each member are measured against, (m, 1)."""
-    constraints = {"mean": number(), "std": number(0)}
+    constraints = {
+        "mean": number(-LARGEST_REFERENCE, below=LARGEST_REFERENCE),
+        "std": number(1 / LARGEST_REFERENCE, below=LARGEST_REFERENCE),
+    }
 
     def is_valid(value: Any) -> bool:
         return isinstance(value, dict) and all(

@@ -12,6 +12,7 @@ from devnet.core.rows import Rows
 from devnet.detectors.network_detector import NetworkDetector
 
 LANDMARK_ROWS = 4096  # unlabelled rows used for a mean representation
+LARGEST_LANDMARK = 1e100  # in a model file; squared distances stay finite
 
 
 class LandmarkDetector(NetworkDetector):
@@ -39,6 +40,9 @@ class LandmarkDetector(NetworkDetector):
     def _threshold(self, rows: Rows, is_anomaly: np.ndarray) -> float:
         return self._unlabelled_quantile(rows, is_anomaly, self.confidence)
 
+    def _n_made(self) -> int:
+        return int(np.prod(self.landmarks_.shape[:2]))  # distances
+
     def _represent(self, rows: Rows) -> np.ndarray:
         """Representations of a few rows by the trained network, (m, n, k) in double precision."""
         span = slice(0, rows.shape[0])
@@ -52,7 +56,7 @@ class LandmarkDetector(NetworkDetector):
         others = {name: array for name, array in tensors.items() if name != "landmarks"}
         super()._restore(header, others)
         shape = (self.n_members, *self._landmark_shape(self.network_.n_outputs))
-        self.landmarks_ = tensor(tensors, "landmarks", shape, "float64")
+        self.landmarks_ = tensor(tensors, "landmarks", shape, "float64", LARGEST_LANDMARK)
 
 
 def some(rows: np.ndarray) -> np.ndarray:

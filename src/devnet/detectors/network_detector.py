@@ -15,7 +15,7 @@ from sklearn.callback import ProgressBar, with_callbacks
 from devnet.core.arrays import Array, is_module, mean_over, one_blas_thread, to_numpy
 from devnet.core.model_file import field, is_finite_number
 from devnet.core.parameters import Constraint, number, one_of, whole_number
-from devnet.core.rows import WIDE, Rows, spans
+from devnet.core.rows import WIDE, Rows, spans, to_single
 from devnet.core.seeds import RANDOM_STATE, member_generators
 from devnet.detectors.base import FewLabelDetector
 from devnet.engine.optimizer import Optimizer, RMSprop
@@ -246,8 +246,8 @@ class NetworkDetector(FewLabelDetector):
         scores = np.empty(rows.shape[0], dtype=np.float32)
 
         def score_span(span: slice) -> None:
-            for selection, outputs in self.network_.outputs(rows, span):
-                scores[selection] = self._mean_score(outputs)
+            for selection, outputs in self.network_.outputs(rows, span, self._n_made()):
+                scores[selection] = to_single(self._mean_score(outputs))
 
         cut = spans(rows.shape[0], (os.cpu_count() or 1) if self.is_thread_safe else 1)
         if len(cut) == 1:
@@ -257,6 +257,10 @@ class NetworkDetector(FewLabelDetector):
                 list(pool.map(score_span, cut))
         return scores.astype(np.float64)
 
+    def _n_made(self) -> int:
+        """How many values `_member_scores` makes of one row."""
+        return 1
+
     def _mean_score(self, outputs: Array) -> np.ndarray:
         """Scores (b,): the mean over the members."""
         return to_numpy(mean_over(0, self._member_scores(outputs)))
@@ -265,6 +269,11 @@ class NetworkDetector(FewLabelDetector):
     def is_thread_safe(self) -> bool:
         """True for built-in networks; a caller's module may not be thread-safe."""
         return not is_module(self.hidden)
+
+    @property
+    def has_sparse_rows(self) -> bool:
+        """Whether the first kernel is sparse."""
+        return self.network_.first_kernel is not None
 
     def _refuse_changed_parameters(self, what: str) -> None:
         output_unit = self._has_output_unit()

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -11,6 +12,8 @@ from sklearn.base import BaseEstimator, is_outlier_detector
 from devnet.core.labels import Labels, read_labels
 from devnet.core.layout import Layout
 from devnet.significance.calibration import Calibration
+
+EXAMPLE = "write it as in 'sklearn.ensemble:RandomForestClassifier'"
 
 
 class OwnEstimator(BaseEstimator):
@@ -94,17 +97,28 @@ def import_estimator(path: str) -> Callable[..., OwnEstimator]:
     return build
 
 
+def check_path(path: str) -> None:
+    """Refuse an import path that names no estimator, without importing anything for it.
+
+    In a module that is not loaded yet, only the import itself can tell whether there is one.
+    """
+    module, _, name = path.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), name)):
+        raise ValueError(f"the method {path!r} is not an import path; {EXAMPLE}.")
+    if module in sys.modules:
+        _find_class(path)
+
+
 def _find_class(path: str) -> Any:
     module, _, name = path.partition(":")
-    example = "write it as in 'sklearn.ensemble:RandomForestClassifier'"
     try:
         kind = getattr(importlib.import_module(module), name)
     except (ImportError, ValueError) as error:
-        raise ValueError(f"the method {path!r} cannot be imported ({error}); {example}.") from error
+        raise ValueError(f"the method {path!r} cannot be imported ({error}); {EXAMPLE}.") from error
     except AttributeError:
         raise ValueError(
-            f"the method {path!r} is unknown: {module} has no {name!r}; {example}."
+            f"the method {path!r} is unknown: {module} has no {name!r}; {EXAMPLE}."
         ) from None
     if not (inspect.isclass(kind) and hasattr(kind, "fit")):
-        raise ValueError(f"the method {path!r} is not an estimator: it has no fit; {example}.")
+        raise ValueError(f"the method {path!r} is not an estimator: it has no fit; {EXAMPLE}.")
     return kind

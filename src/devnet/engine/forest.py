@@ -17,6 +17,9 @@ from devnet.core.model_file import edited, size_of, tensor
 
 NO_CHILD = -1  # both children of a leaf
 PREFIX = "tree"  # of the names of a forest's arrays in a model file
+MAX_DEPTH = 1024  # splits from a root to a leaf; trees are grown no deeper, and rarely beyond 50
+LARGEST_VALUE = 1e12  # of a node in a model file
+PATH_VALUES = 1 << 22  # splits, on the paths of leaves or rows, that are held in memory
 DTYPES = {
     "left": "int32",
     "right": "int32",
@@ -97,33 +100,72 @@ class Forest:
         A split is credited with the value of the child that the row goes to minus the value of
         the node. A row's contributions add up to its sum of values minus that of the roots.
         """
+        n_splits = len(self) * (1 if self._has_few_paths else int(self._depth.max()) + 1)
+        step = max(1, PATH_VALUES // n_splits)
+        starts = range(0, max(len(rows), 1), step)
+        return np.concatenate([self._moved(rows[start : start + step]) for start in starts])
+
+    def _moved(self, rows: np.ndarray) -> np.ndarray:
         leaves = np.stack([compiled.apply(rows) for compiled, _ in self._compiled], axis=1)
         leaves += self._start  # (b, n_trees), counted from the first tree's root
         b, n_trees = leaves.shape
+        if self._has_few_paths:
+            credits, position = self._all_credits, self._leaf_position.take(leaves)
+        else:
+            reached, position = np.unique(leaves, return_inverse=True)
+            credits = self._credits(reached)
         ends = np.arange(b + 1) * n_trees
-        is_leaf = (np.ones(leaves.size), leaves.ravel(), ends)
-        passed = sp.csr_array(is_leaf, shape=(b, len(self._nodes.left)))
-        moved: np.ndarray = (passed @ self._credits).toarray()
+        is_passed = (np.ones(leaves.size), position.ravel(), ends)
+        passed = sp.csr_array(is_passed, shape=(b, credits.shape[0]))
+        moved: np.ndarray = (passed @ credits).toarray()
         return moved
 
     @cached_property
-    def _credits(self) -> sp.csr_array:
-        """By how much the path from the root to each node moved the value, by column."""
+    def _depth(self) -> np.ndarray:
+        return _depths(self._nodes, self._start, len(self._nodes.left))
+
+    @cached_property
+    def _has_few_paths(self) -> bool:
+        """Whether the credits of all leaves are few enough to keep."""
+        return bool(self._depth[self._nodes.left == NO_CHILD].sum() <= PATH_VALUES)
+
+    @cached_property
+    def _leaf_position(self) -> np.ndarray:
+        """Position of each leaf among the leaves; meaningless in other nodes."""
+        position: np.ndarray = np.cumsum(self._nodes.left == NO_CHILD) - 1
+        return position
+
+    @cached_property
+    def _all_credits(self) -> sp.csr_array:
+        return self._credits(np.flatnonzero(self._nodes.left == NO_CHILD))
+
+    @cached_property
+    def _parent(self) -> np.ndarray:
+        """The node above each node, NO_CHILD above a root."""
+        parent = np.full(len(self._nodes.left), NO_CHILD)
+        inner = np.flatnonzero(self._nodes.left != NO_CHILD)
+        for children in _children(self._nodes, self._start, inner):
+            parent[children] = inner
+        return parent
+
+    def _credits(self, leaves: np.ndarray) -> sp.csr_array:
+        """By how much the path from the root to each of these leaves moved the value, by column.
+
+        A path costs what it is long, also in a tree that is a chain.
+        """
         nodes = self._nodes
-        size = len(nodes.left)
-        inner = np.flatnonzero(nodes.left != NO_CHILD)
-        root = np.repeat(self._start, np.diff(self._start, append=size))[inner]
-        parent = np.full(size, NO_CHILD)
-        parent[nodes.left[inner] + root] = parent[nodes.right[inner] + root] = inner
-        node = current = np.flatnonzero(nodes.left == NO_CHILD)
-        credits = sp.csr_array((size, self.n_columns))
-        while len(node):  # one split up, for all leaves at once
-            above = parent[current]
-            node, current, above = (part[above != NO_CHILD] for part in (node, current, above))
-            step = (nodes.value[current] - nodes.value[above], (node, nodes.column[above]))
-            credits += sp.csr_array(step, shape=credits.shape)
+        row, current = np.arange(len(leaves)), leaves
+        keys, steps = [np.empty(0, np.int64)], [np.empty(0)]
+        while len(row):  # one split up, for all leaves at once
+            above = self._parent[current]
+            row, current, above = (part[above != NO_CHILD] for part in (row, current, above))
+            keys.append(row * self.n_columns + nodes.column[above])
+            steps.append(nodes.value[current] - nodes.value[above])
             current = above
-        return credits
+        found, which = np.unique(np.concatenate(keys), return_inverse=True)
+        moved = np.bincount(which, np.concatenate(steps), len(found))  # in order, from the leaf up
+        cells = np.divmod(found, self.n_columns)
+        return sp.csr_array((moved, cells), shape=(len(leaves), self.n_columns))
 
     def to_tensors(self, prefix: str = PREFIX) -> dict[str, np.ndarray]:
         """Named arrays of a model file."""
@@ -138,13 +180,22 @@ class Forest:
         n_trees: int,
         n_columns: int,
         prefix: str = PREFIX,
+        max_depth: int = MAX_DEPTH,
+        least_value: float = -LARGEST_VALUE,
     ) -> Self:
-        """Build the forest of a model file; everything is checked before a row descends."""
+        """Build the forest of a model file; everything is checked before a row descends.
+
+        No path may have more than `max_depth` splits, and no node a value below `least_value`.
+        """
         n_nodes = size_of(tensors, f"{prefix}_left")
         start = tensor(tensors, f"{prefix}_start", (n_trees,), "int64")
         nodes = Tree(*(tensor(tensors, f"{prefix}_{n}", (n_nodes,), k) for n, k in DTYPES.items()))
         _check_starts(start, n_nodes)
         _check_nodes(nodes, start, n_columns)
+        _check_parents(nodes, start)
+        _depths(nodes, start, max_depth)
+        if nodes.value.min() < least_value or nodes.value.max() > LARGEST_VALUE:
+            raise edited("the trees", "the value of a node is one that no fit makes")
         return cls(nodes, start, n_columns)
 
 
@@ -167,6 +218,35 @@ def _check_nodes(nodes: Tree, start: np.ndarray, n_columns: int) -> None:
             raise edited("the trees", "a child must come after its parent, in the same tree")
     if not (is_leaf | ((nodes.column >= 0) & (nodes.column < n_columns))).all():
         raise edited("the trees", f"one compares a column outside the {n_columns} of the model")
+
+
+def _check_parents(nodes: Tree, start: np.ndarray) -> None:
+    """Every node but the roots must have one parent."""
+    inner = np.flatnonzero(nodes.left != NO_CHILD)
+    children = np.concatenate(_children(nodes, start, inner))
+    expected = np.ones(len(nodes.left), dtype=np.int64)
+    expected[start] = 0
+    if (np.bincount(children, minlength=len(expected)) != expected).any():
+        raise edited("the trees", "a node must be the child of one other node")
+
+
+def _children(nodes: Tree, start: np.ndarray, inner: np.ndarray) -> list[np.ndarray]:
+    """Left and right children of nodes, counted, like these, from the first tree's root."""
+    root = start[np.searchsorted(start, inner, side="right") - 1]
+    return [nodes.left[inner] + root, nodes.right[inner] + root]
+
+
+def _depths(nodes: Tree, start: np.ndarray, most: int) -> np.ndarray:
+    """Splits from the root to each node, (n_nodes,); more than `most` are refused."""
+    depth = np.zeros(len(nodes.left), dtype=np.int64)
+    level = start
+    for below in range(1, most + 2):
+        inner = level[nodes.left[level] != NO_CHILD]
+        if not len(inner):
+            return depth
+        level = np.concatenate(_children(nodes, start, inner))
+        depth[level] = below
+    raise edited("the trees", f"a path has more than {most} splits, which no fit makes")
 
 
 def _compile(tree: Tree, n_columns: int) -> Any:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from devnet.core.arrays import is_module, to_numpy
-from devnet.core.model_file import refuse_unknown, tensor
+from devnet.core.model_file import edited, refuse_unknown, tensor
 from devnet.core.rows import Rows, dense_tiles
 from devnet.engine.scoring_network import Gradient
 
@@ -84,6 +84,8 @@ class ModuleNetwork:
     ) -> "ModuleNetwork":
         """Build the network of a model file from exactly these tensors and the caller's module."""
         refuse_unknown(tensors, ("parameters",))
+        if "parameters" not in tensors or tensors["parameters"].shape[:1] != (n_members,):
+            raise edited("the network", f"it does not have {n_members} members")
         network = cls(module, n_columns, n_members, output_unit=output_unit, device=device)
         shape = tuple(network.parameters.shape)
         network.parameters[:] = network.to_device(tensor(tensors, "parameters", shape))
@@ -122,9 +124,12 @@ class ModuleNetwork:
         for member in self.members:
             member.eval()
 
-    def outputs(self, rows: Rows, span: slice) -> Iterator[tuple[slice, Tensor]]:
-        """Yield the outputs (m, b, k) of the rows of a span, tile by tile, in single precision."""
-        for selection, tile in dense_tiles(rows, span, np.float32):
+    def outputs(self, rows: Rows, span: slice, made: int = 1) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the outputs (m, b, k) of the rows of a span, tile by tile, in single precision.
+
+        `made` is how many values the caller makes of a row's outputs.
+        """
+        for selection, tile in dense_tiles(rows, span, np.float32, made):
             yield selection, self.forward(self.to_device(tile[None]))[0]
 
     def forward(self, rows: Tensor) -> tuple[Tensor, list[Tensor]]:

@@ -18,7 +18,12 @@ import scipy.sparse as sp
 from devnet.core.arrays import Array, is_module
 from devnet.core.model_file import ModelFileError, refuse_unknown, tensor
 from devnet.core.rows import Rows, dense_tiles, is_mostly_zero, sparse_tiles
-from devnet.engine.sparse_layer import SPARSE_TENSORS, ColumnGradient, SparseKernel
+from devnet.engine.sparse_layer import (
+    LARGEST_WEIGHT,
+    SPARSE_TENSORS,
+    ColumnGradient,
+    SparseKernel,
+)
 
 
 @dataclass
@@ -120,7 +125,7 @@ class ScoringNetwork:
             raise ModelFileError(f"the model file has an impossible network: {error}") from error
         sparse = any(name in tensors for name in SPARSE_TENSORS)
         shape = (n_members, parameter_count(sizes, sparse=sparse))
-        parameters = tensor(tensors, "parameters", shape)
+        parameters = tensor(tensors, "parameters", shape, largest=LARGEST_WEIGHT)
         first = None
         if sparse:
             is_hidden = is_first_hidden(sizes, output_unit)
@@ -182,20 +187,22 @@ class ScoringNetwork:
         if self.first_kernel is not None:
             self.first_kernel.end_training()
 
-    def outputs(self, rows: Rows, span: slice) -> Iterator[tuple[slice, np.ndarray]]:
+    def outputs(self, rows: Rows, span: slice, made: int = 1) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield the outputs (m, b, k) of the rows of a span, tile by tile.
 
-        In double precision; `rows.dense_tiles` says why. Many threads may call this at once.
+        In double precision; `rows.dense_tiles` says why. `made` is how many values the caller makes
+        of a row's outputs. Many threads may call this at once.
         """
+        made = max(made, len(self.parameters) * max(self.sizes[1:]))
         network = self._with(self.parameters.astype(np.float64), self.first_kernel)
         if network.first_kernel is not None:
-            for selection, part in sparse_tiles(rows, span):
+            for selection, part in sparse_tiles(rows, span, made):
                 yield selection, network.forward([part])[0]
         elif is_mostly_zero(rows):
-            for selection, part in sparse_tiles(rows, span):
+            for selection, part in sparse_tiles(rows, span, made):
                 yield selection, network._outputs_of_sparse(part.astype(np.float64))
         else:
-            for selection, tile in dense_tiles(rows, span):
+            for selection, tile in dense_tiles(rows, span, made=made):
                 yield selection, network.forward(tile[None])[0]
 
     def _outputs_of_sparse(self, rows: sp.csr_array) -> np.ndarray:

@@ -12,9 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from devnet.core.known_columns import KnownColumns
 from devnet.core.model_file import ModelFileError, size_of, tensor
+from devnet.core.rows import has_finite_sum
 
 SPARSE_TENSORS = ("first_kernel", "columns")  # of a model file
+LARGEST_WEIGHT = 1e12  # of a network in a model file; far beyond any that training finds
 
 
 class ColumnGradient(NamedTuple):
@@ -72,7 +75,7 @@ class SparseKernel:
         """Build the kernel of a model file, every shape checked."""
         n_known = size_of(tensors, "columns")
         columns = tensor(tensors, "columns", (n_known,), "int64")
-        kernel = tensor(tensors, "first_kernel", (m, n_known, h))
+        kernel = tensor(tensors, "first_kernel", (m, n_known, h), largest=LARGEST_WEIGHT)
         in_order = bool((np.diff(columns) > 0).all())
         if n_known and not (in_order and columns[0] >= 0 and columns[-1] < n_columns):
             raise ModelFileError(
@@ -121,12 +124,21 @@ class SparseKernel:
         if len(known) == 1:
             known *= len(self.kernel)
         if self._compactor is None:
-            local = []
-            products = [part @ kernel for part, kernel in zip(known, self.kernel, strict=True)]
-        else:
-            local = self._localise(known, self._compactor)
-            products = [part.rows @ part.weights for part in local]
-        return np.stack(products), local
+            return self._finite_products(known), []
+        local = self._localise(known, self._compactor)
+        return np.stack([part.rows @ part.weights for part in local]), local
+
+    def _finite_products(self, known: list[sp.csr_array]) -> np.ndarray:
+        """Products in single precision; of rows that exceed it, in double precision."""
+        pairs = list(zip(known, self.kernel, strict=True))
+        products = np.stack([part @ kernel for part, kernel in pairs])
+        if has_finite_sum(products):
+            return products
+        exceed = np.flatnonzero(~np.isfinite(products).all((0, 2)))
+        products = products.astype(np.float64)
+        wide = [part[exceed].astype(np.float64) @ kernel for part, kernel in pairs]
+        products[:, exceed] = np.stack(wide)
+        return products
 
     def backward(self, local: list[_Local], slope: np.ndarray) -> list[ColumnGradient]:
         """Gradient of sum(slope * products), slope (m, b, h), for the touched kernel rows."""
@@ -136,18 +148,15 @@ class SparseKernel:
         ]
 
     @cached_property
-    def _position(self) -> np.ndarray:
-        """Kernel row of each column, -1 for an unknown column."""
-        position = np.full(self.n_columns, -1, dtype=np.int32)
-        position[self.columns] = np.arange(len(self.columns), dtype=np.int32)
-        return position
+    def _known_columns(self) -> KnownColumns:
+        return KnownColumns(self.columns, self.n_columns)
 
     def _known(self, rows: sp.csr_array) -> sp.csr_array:
         """The rows restricted to the known columns, (b, c)."""
         shape = (rows.shape[0], len(self.columns))
         if not len(self.columns):
             return sp.csr_array(shape, dtype=np.float32)
-        position = self._position.take(rows.indices)
+        position = self._known_columns.positions(rows.indices)
         values = rows.data
         if position.size and position.min() < 0:
             values = np.where(position < 0, np.float32(0), values)

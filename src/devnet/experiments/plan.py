@@ -1,4 +1,7 @@
-"""An experiment as a small TOML file, and the runs that it asks for."""
+"""An experiment as a small TOML file, and the runs that it asks for.
+
+Reading one imports nothing that it names: a file may come from elsewhere.
+"""
 
 import inspect
 import itertools
@@ -17,6 +20,7 @@ from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.raw_tables import RAW_TABLES
 from devnet.datasets.raw_texts import RAW_TEXTS
 from devnet.detectors.methods import METHODS, find_method
+from devnet.detectors.own_estimator import check_path
 from devnet.experiments.measures import MEASURES
 from devnet.experiments.variations import Variation, decoded, vary
 
@@ -208,11 +212,11 @@ def _check_method(name: str, given: Any) -> None:
     if not isinstance(given, dict) or "method" not in given:
         raise ValueError(f'{name} = {given!r} must be a table such as {{ method = "DevNet" }}.')
     parameters = decoded(given)
-    method = find_method(parameters.pop("method"))
-    if (
-        method not in METHODS.values()
-    ):  # the caller's own estimator; its parameters are unknown here
+    path = parameters.pop("method")
+    if ":" in path:  # the caller's own estimator, which only a run imports
+        check_path(path)
         return
+    method = find_method(path)
     for parameter in parameters:
         known(parameter, method().get_params(deep=False), f"parameter of {name}")
     detector = method(**parameters)

@@ -110,6 +110,7 @@ class _Session:
         self._report(None)
         if not self._missing:
             return
+        _refuse_unknown_methods(self._missing)
         if n_workers > 1:  # so that all workers end at about the same time
             self._missing = longest_first(self._missing, self._alike())
         to_share = deque(dict.fromkeys(run.dataset for run in self._missing))
@@ -187,6 +188,12 @@ class _Session:
         seconds, is_at_least = estimate(self._missing, self._alike())
         seconds /= min(self._n_workers, max(1, len(self._missing)))
         self._on_progress(Progress(self._n_done, self._n_runs, seconds, is_at_least, record))
+
+
+def _refuse_unknown_methods(runs: list[Run]) -> None:
+    """Refuse an estimator that cannot be imported before any run begins."""
+    for method in dict.fromkeys(run.parameters["method"] for run in runs):
+        find_method(method)
 
 
 def estimate(missing: list[Run], records: list[RunRecord]) -> tuple[float, bool]:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from devnet.core.rows import WIDE
+from devnet.core.sparse_matrix import refuse_malformed, without_duplicates
 from devnet.explanation.random_walks import dense_walks, sparse_walks
 
 TYPICAL_ROWS = 20_000  # unlabelled rows that medians are taken over
@@ -30,6 +31,8 @@ def typical_row(detector: Any, rows_unlabelled: Matrix) -> np.ndarray:
         return own
     if _is_wide(rows_unlabelled):
         return np.zeros(rows_unlabelled.shape[1], np.float32)
+    if sp.issparse(rows_unlabelled):
+        refuse_malformed(rows_unlabelled)
     chosen = rows_unlabelled[:: -(-rows_unlabelled.shape[0] // TYPICAL_ROWS)]
     median: np.ndarray = np.median(_dense(chosen), axis=0)
     return median
@@ -69,6 +72,9 @@ def contributions(
     contributions : array of shape (n, d) or (n, n_groups)
         CSR if rows are wide and sparse.
     """
+    if sp.issparse(rows):
+        refuse_malformed(rows)
+        rows = without_duplicates(sp.csr_array(rows))
     baseline = _check_baseline(detector, rows, baseline)
     groups = None if groups is None else _check_groups(groups, rows.shape[1])
     found = detector.own_contributions(rows, baseline)

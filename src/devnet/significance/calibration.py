@@ -9,7 +9,8 @@ from scipy.special import betaln
 
 from devnet.core.labels import read_weights
 from devnet.core.seeds import as_generator
-from devnet.significance.ranks import ConformalRanks
+from devnet.core.sparse_matrix import refuse_malformed
+from devnet.significance.ranks import ConformalRanks, refuse_nan
 
 HELD_BACK = 0.1  # of the unlabelled rows, if a detector has no out-of-bag scores
 FEWEST_HELD_BACK = 1_000  # or half of the rows if there are few
@@ -55,6 +56,8 @@ def calibrate(
     if detector.keeps_unseen_scores:
         calibration: Calibration = detector.fit(X, y, sample_weight).unseen_scores()
         return calibration
+    if sp.issparse(X):
+        refuse_malformed(X)
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "iloc") else np.asarray(X)
     is_anomaly, y = _read_y(detector, y, X.shape[0])
     weight = np.ones(len(y)) if sample_weight is None else read_weights(sample_weight, is_anomaly)
@@ -170,13 +173,3 @@ def _shares(p_values: np.ndarray, weight: np.ndarray, levels: np.ndarray) -> np.
     below = np.append(0, np.cumsum(weight[order]))
     share: np.ndarray = below[np.searchsorted(p_values[order], levels, side="right")] / below[-1]
     return share
-
-
-def refuse_nan(scores: np.ndarray) -> None:
-    """Refuse scores that cannot be ranked."""
-    if np.isnan(scores).any():
-        row = int(np.flatnonzero(np.isnan(scores))[0])
-        raise ValueError(
-            f"the score of row {row} is not a number, so rows cannot be ranked; use another "
-            "detector."
-        )

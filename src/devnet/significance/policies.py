@@ -15,8 +15,8 @@ import numpy as np
 from devnet.core.model_file import ModelFileError
 from devnet.core.parameters import Constraint, check_parameters, number, whole_number
 from devnet.core.sentence import Setting, UserError
-from devnet.significance.calibration import MIN_LABELLED, Calibration, Quantile, refuse_nan
-from devnet.significance.ranks import ConformalRanks
+from devnet.significance.calibration import MIN_LABELLED, Calibration, Quantile
+from devnet.significance.ranks import ConformalRanks, refuse_nan
 
 ROUNDING = 1e-12  # relative error of a product, by which equal numbers may differ
 
@@ -219,7 +219,6 @@ class FalseDiscoveryRate(AlertPolicy):
         size = len(ranks.p_value_of_rank)
         counts = np.zeros(size, dtype=np.int64)
         for batch in scores:
-            refuse_nan(batch)
             counts += np.bincount(ranks.rank(batch), minlength=size)
         n_alerts = np.cumsum(counts[::-1])[::-1]  # rows of this rank or higher
         expected = ranks.p_value_of_rank * n_alerts[0]  # false alerts among them

@@ -27,6 +27,7 @@ class ConformalRanks:
     """
 
     def __init__(self, scores: np.ndarray, weight: np.ndarray) -> None:
+        refuse_nan(scores)
         order = np.argsort(scores)
         self.scores = np.asarray(scores)[order]
         self.weight = np.asarray(weight)[order]
@@ -36,7 +37,8 @@ class ConformalRanks:
         self.p_value_of_rank: np.ndarray = (1 + above) / (1 + above[0])  # (n + 1,), descending
 
     def rank(self, scores: np.ndarray) -> np.ndarray:
-        """How many of the unlabelled rows score lower, 0 to n."""
+        """How many of the unlabelled rows score lower, 0 to n; NaN has no rank."""
+        refuse_nan(scores)
         rank: np.ndarray = np.searchsorted(self.scores, scores, side="left")
         return rank
 
@@ -53,3 +55,13 @@ class ConformalRanks:
         """
         is_rare = np.flatnonzero(self.p_value(self.scores) <= false_alarm_rate)
         return float(self.scores[is_rare[0] if len(is_rare) else -1])
+
+
+def refuse_nan(scores: np.ndarray) -> None:
+    """Refuse scores that cannot be ranked: NaN would sort above all others."""
+    is_nan = np.isnan(scores)
+    if is_nan.any():
+        raise ValueError(
+            f"the score of row {int(np.argmax(is_nan))} is not a number, so rows cannot be ranked; "
+            "use another detector."
+        )

@@ -10,7 +10,9 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from devnet.core.model_file import edited, field, is_texts, size_of, tensor
+from devnet.core.rows import WIDE
 from devnet.core.wording import contribution_text
+from devnet.detectors.base import ScoreError
 from devnet.explanation import baseline_score, contributions, nearest, sum_groups
 from devnet.significance.ranks import ConformalRanks
 from devnet.tables.column_spreads import learn_spreads, read_spreads
@@ -23,6 +25,8 @@ N_REASONS = 3  # columns that a text names
 LEAST_SHARE = 0.05  # of the largest contribution that a reason must have
 LEAST_RISE = 0.02  # of a score's rise above a typical row that a reason other than the first adds
 MAX_PROFILES = 1000  # labelled anomalies that rows are compared with
+LARGEST_PART = 1e30  # of a score in a model file, so that sums of many are finite
+EXPLAINED_VALUES = 1 << 24  # of a matrix whose rows are explained together
 
 
 class Reason(NamedTuple):
@@ -109,10 +113,24 @@ class Explainer:
 
         Takes their numbers and names, and the ranks that p-values come from.
         """
-        if not len(rows):
-            return []
+        width = self.encoder.n_columns
+        if self.encoder.is_sparse:
+            width = min(width, WIDE)  # wider ones stay sparse
+        step = max(1, EXPLAINED_VALUES // width)
+        found = []
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            found += self._explain(rows.slice(start, step), number[part], ids[part], ranks)
+        return found
+
+    def _explain(
+        self, rows: pa.Table, number: np.ndarray, ids: list[str], ranks: ConformalRanks
+    ) -> list[Explanation]:
         matrix = self.encoder.encode_checked(rows)
-        scores = self.detector.anomaly_score(matrix)
+        try:
+            scores = self.detector.anomaly_score(matrix)
+        except ScoreError as error:
+            raise error.at(int(number[error.row])) from None
         by_entry = self._by_entry(matrix)
         profiles = sp.csr_array(
             self.contributions(matrix)
@@ -251,7 +269,7 @@ class Explainer:
         """Take over the arrays of a model file, all of them checked."""
         ids = field(header, "labelled_ids", is_texts)
         n = size_of(tensors, "profile_value")
-        value = tensor(tensors, "profile_value", (n,))
+        value = tensor(tensors, "profile_value", (n,), largest=LARGEST_PART)
         column = tensor(tensors, "profile_column", (n,), "int64")
         start = tensor(tensors, "profile_start", (len(ids) + 1,), "int64")
         n_names = len(encoder.names)

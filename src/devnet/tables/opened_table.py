@@ -10,6 +10,7 @@ import pyarrow as pa
 from devnet.core.read_ahead import map_ahead
 from devnet.core.sentence import Sentence
 from devnet.core.wording import shown
+from devnet.detectors.base import ScoreError
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
 from devnet.tables.chosen_rows import python_rows, row_ids, take_rows
 from devnet.tables.columns.arrow_values import SINGULAR, kind_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 
 TEXT_ROWS = 4096  # rows with text that are scored at once
+MATRIX_VALUES = 1 << 26  # of a dense matrix that is scored at once
 
 
 class ScoredBatch(NamedTuple):
@@ -141,13 +143,25 @@ class OpenedTable:
                 on_rows(done)
 
     def _scores(self, batch: pa.RecordBatch, tally: Tally) -> np.ndarray:
-        """Scores of a batch; one with text, whose matrix is large, is scored part by part."""
+        """Scores of a batch, part by part if its matrix is large."""
         encoder, size = self._model.encoder_, len(batch)
         rows = self._reader.read(batch.select(encoder.read_columns()), tally)
         step = TEXT_ROWS if encoder.has_text else max(size, 1)
-        parts = [rows.slice(start, step) for start in range(0, size, step)] or [rows]
-        score, encode = self._model.detector_.anomaly_score, encoder.encode_checked
-        return np.concatenate([score(encode(part)) for part in parts])
+        if not encoder.is_sparse:
+            step = min(step, max(1, MATRIX_VALUES // encoder.n_columns))
+        parts = [
+            self._part_scores(rows.slice(start, step), start) for start in range(0, size, step)
+        ]
+        return np.concatenate([np.empty(0), *parts])
+
+    def _part_scores(self, rows: pa.RecordBatch, start: int) -> np.ndarray:
+        """Scores of a part of a batch that begins at row `start`."""
+        try:
+            encoded = self._model.encoder_.encode_checked(rows)
+            scores: np.ndarray = self._model.detector_.anomaly_score(encoded)
+        except ScoreError as error:
+            raise error.at(start + error.row) from None
+        return scores
 
     def threshold(
         self,
@@ -248,7 +262,11 @@ def _score_batches(
         if keep is not None:
             kept = keep(batch)
             batch, number = batch.take(kept), number[kept]
-        return done, ScoredBatch(batch, number, score(batch))
+        try:
+            scores = score(batch)
+        except ScoreError as error:
+            raise error.at(int(number[error.row])) from None
+        return done, ScoredBatch(batch, number, scores)
 
     return map_ahead(scored, _numbered(batches), n_threads)
 

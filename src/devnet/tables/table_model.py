@@ -335,6 +335,12 @@ def restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> TableMode
             f"it makes {model.encoder_.n_columns} columns, but the detector takes "
             f"{model.detector_.n_features_in_}",
         )
+    if model.detector_.has_sparse_rows and not model.encoder_.is_sparse:
+        raise edited(
+            "the encoder",
+            f"it makes dense rows of {model.encoder_.n_columns} columns, but the detector learned "
+            "from sparse ones",
+        )
     model.calibration_ = _read_calibration(model.detector_, own)
     model.explainer_ = Explainer.from_tensors(model.encoder_, model.detector_, table, own)
     refuse_unknown(own, _own_tensors(model))

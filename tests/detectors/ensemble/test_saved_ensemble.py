@@ -1,18 +1,17 @@
 """Ensembles in model files, intact and edited."""
 
-import json
 import pickle
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from safetensors.numpy import save_file
 from sklearn.base import clone
 from support.competitor_checks import (
     check_edited_tensors_get_a_sentence,
     check_saved_and_loaded_is_bit_equal,
 )
 from support.ensemble_checks import check_same, fitted, quick
+from support.model_files import write_sealed
 from support.tasks import make_task
 
 import devnet
@@ -74,7 +73,7 @@ def test_whatever_is_edited_gets_a_sentence_or_works(kind, edit, tmp_path):
         changed = tensors | {name: np.ascontiguousarray(EDITS[edit](array))}
         if edit == "a number":
             changed[name] = np.array(array.ravel()[0])
-        save_file(changed, path, metadata={"devnet": json.dumps(header)})
+        write_sealed(path, header, changed)
         try:
             loaded = devnet.load(path)
         except ModelFileError as error:
@@ -118,7 +117,7 @@ def test_numbers_out_of_range_get_a_sentence(name, edit, tmp_path):
     fitted()[0].save(path)
     header, tensors = model_file.read(path)
     changed = edit(tensors[name]).astype(tensors[name].dtype)
-    save_file(tensors | {name: changed}, path, metadata={"devnet": json.dumps(header)})
+    write_sealed(path, header, tensors | {name: changed})
     with pytest.raises(ModelFileError, match="edited or damaged"):
         devnet.load(path)
 
@@ -152,7 +151,7 @@ def test_edited_headers_get_a_sentence(kind, name, value, tmp_path):
     path = tmp_path / "m.devnet"
     fitted(kind)[0].save(path)
     header, tensors = model_file.read(path)
-    save_file(tensors, path, metadata={"devnet": json.dumps(header | {name: value})})
+    write_sealed(path, header | {name: value}, tensors)
     with pytest.raises(ModelFileError, match="model file"):
         devnet.load(path)
 
@@ -162,7 +161,7 @@ def test_a_table_s_file_is_not_taken_for_a_wide_one(tmp_path):
     for kind, other in (("table", "WideLearners"), ("wide", "TableLearners")):
         fitted(kind)[0].save(path)
         header, tensors = model_file.read(path)
-        save_file(tensors, path, metadata={"devnet": json.dumps(header | {"learners": other})})
+        write_sealed(path, header | {"learners": other}, tensors)
         with pytest.raises(ModelFileError, match="should hold a tensor"):
             devnet.load(path)
 
@@ -209,8 +208,7 @@ def test_a_huge_number_of_columns_in_an_edited_file_takes_no_memory(tmp_path):
     model, rows, _ = fitted("wide")
     model.save(path)
     header, tensors = model_file.read(path)
-    edited = json.dumps(header | {"n_features_in": 10**15})
-    save_file(tensors, path, metadata={"devnet": edited})
+    write_sealed(path, header | {"n_features_in": 10**15}, tensors)
     with pytest.raises(ModelFileError, match="edited or damaged"):
         devnet.load(path)
 

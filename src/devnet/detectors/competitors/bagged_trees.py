@@ -8,7 +8,7 @@ from devnet.core.parameters import Constraint, whole_number
 from devnet.core.rows import Tileable
 from devnet.core.seeds import draw_seed
 from devnet.detectors.competitors.forest_detector import ForestDetector
-from devnet.engine.forest import Forest, read_tree
+from devnet.engine.forest import MAX_DEPTH, Forest, read_tree
 
 
 class PUBaggedTrees(ForestDetector):
@@ -75,6 +75,8 @@ class PUBaggedTrees(ForestDetector):
         "sample_size": whole_number(1),
     }
 
+    _least_value: ClassVar[float] = 0.0  # a share
+
     def __init__(
         self,
         n_trees: int = 100,
@@ -112,7 +114,9 @@ class PUBaggedTrees(ForestDetector):
         trees = []
         for _ in range(self.n_trees):
             drawn = generator.choice(unlabelled, size, replace=False, p=drawn_with)
-            tree = DecisionTreeClassifier(max_features="sqrt", random_state=draw_seed(generator))
+            tree = DecisionTreeClassifier(
+                max_features="sqrt", max_depth=MAX_DEPTH, random_state=draw_seed(generator)
+            )
             bag = np.concatenate([anomalies, rows.dense(drawn)])
             tree.fit(bag, is_labelled, sample_weight=in_bag)
             trees.append(read_tree(tree.tree_, tree.tree_.value[:, 0, 1]))

@@ -10,7 +10,7 @@ from devnet.core.rows import Tileable
 from devnet.core.seeds import draw_seed
 from devnet.detectors.competitors.binning import find_edges, to_bins
 from devnet.detectors.competitors.forest_detector import ForestDetector
-from devnet.engine.forest import NO_CHILD, Forest, Tree
+from devnet.engine.forest import MAX_DEPTH, NO_CHILD, Forest, Tree
 
 
 class GradientBoosting(ForestDetector):
@@ -132,6 +132,9 @@ class GradientBoosting(ForestDetector):
         baseline = first_score - forest.sum_values(rows.dense(chosen[:1]))
         trees[0] = trees[0]._replace(value=trees[0].value + baseline)
         return Forest.of(trees, rows.shape[1])
+
+    def _deepest(self) -> int:
+        return min(self.max_depth, MAX_DEPTH)
 
     def _read_sum(self, total: np.ndarray) -> np.ndarray:
         return total

@@ -18,7 +18,7 @@ from devnet.core.parameters import Constraint, number, whole_number
 from devnet.core.rows import Tileable
 from devnet.core.seeds import draw_seed
 from devnet.detectors.competitors.forest_detector import ForestDetector
-from devnet.engine.forest import NO_CHILD, Forest, Tree
+from devnet.engine.forest import MAX_DEPTH, NO_CHILD, Forest, Tree
 
 
 class Split(NamedTuple):
@@ -106,6 +106,9 @@ class LibraryBoosting(ForestDetector):
         baseline = float(score(matrix[:1])[0] - forest.sum_values(matrix[:1])[0])
         trees[0] = trees[0]._replace(value=trees[0].value + baseline)
         return Forest.of(trees, rows.shape[1])
+
+    def _deepest(self) -> int:
+        return min(self.max_depth, MAX_DEPTH)
 
     def _read_sum(self, total: np.ndarray) -> np.ndarray:
         return total

@@ -12,7 +12,7 @@ from devnet.core.seeds import RANDOM_STATE, as_generator, draw_seed
 from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.competitors.projection import TENSORS as PROJECTION_TENSORS
 from devnet.detectors.competitors.projection import ProjectedRows, Projection
-from devnet.engine.forest import Forest
+from devnet.engine.forest import LARGEST_VALUE, MAX_DEPTH, Forest
 
 SMALL_RISE = 1e-6  # of a sum of trees; a smaller one is too small to measure a slope
 
@@ -30,6 +30,7 @@ class ForestDetector(FewLabelDetector):
         "random_state": RANDOM_STATE,
     }
     _has_paths: ClassVar[bool] = True  # every node has a value, not only the leaves
+    _least_value: ClassVar[float] = -LARGEST_VALUE  # of a node
 
     n_trees: int
     confidence: float
@@ -82,6 +83,10 @@ class ForestDetector(FewLabelDetector):
             self.projection_ = Projection.draw(rows.shape[1], draw_seed(generator))
         self.forest_ = self._grow(self._narrow(rows), is_anomaly, sample_weight, generator)
 
+    def _deepest(self) -> int:
+        """Most splits from a root to a leaf that `_grow` can make."""
+        return MAX_DEPTH
+
     def _is_wide(self) -> bool:
         return self.n_features_in_ >= WIDE
 
@@ -115,6 +120,12 @@ class ForestDetector(FewLabelDetector):
         if self._is_wide():
             self.projection_ = Projection.from_tensors(tensors, n_columns)
             n_columns = self.projection_.n_components
-        self.forest_ = Forest.from_tensors(tensors, n_trees=self.n_trees, n_columns=n_columns)
+        self.forest_ = Forest.from_tensors(
+            tensors,
+            n_trees=self.n_trees,
+            n_columns=n_columns,
+            max_depth=self._deepest(),
+            least_value=self._least_value,
+        )
         known = self.forest_.to_tensors()
         refuse_unknown(tensors, [*known, *(PROJECTION_TENSORS if self._is_wide() else ())])

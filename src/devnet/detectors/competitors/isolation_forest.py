@@ -1,6 +1,7 @@
 """IForest, the isolation forest of Liu, Ting and Zhou: a detector that uses no labels."""
 
 import logging
+from math import ceil, log2
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from devnet.core.parameters import Constraint, whole_number
 from devnet.core.rows import Tileable
 from devnet.core.seeds import draw_seed
 from devnet.detectors.competitors.forest_detector import ForestDetector
-from devnet.engine.forest import Forest, Tree, read_tree
+from devnet.engine.forest import MAX_DEPTH, Forest, Tree, read_tree
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +78,8 @@ class IForest(ForestDetector):
         "sample_size": whole_number(2),
     }
 
+    _least_value: ClassVar[float] = 0.0  # a path has no negative length
+
     def __init__(
         self,
         n_trees: int = 100,
@@ -126,6 +129,9 @@ class IForest(ForestDetector):
         expected = average_path(np.array([sample_size]))
         trees = [_with_paths(estimator.tree_, expected) for estimator in fitted.estimators_]
         return Forest.of(trees, rows.shape[1])
+
+    def _deepest(self) -> int:
+        return min(ceil(log2(max(self.sample_size, 2))), MAX_DEPTH)  # scikit-learn's limit
 
     def _read_sum(self, total: np.ndarray) -> np.ndarray:
         scores: np.ndarray = np.exp2(-total / self.n_trees)

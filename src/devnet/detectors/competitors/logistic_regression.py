@@ -15,6 +15,8 @@ from devnet.detectors.base import FewLabelDetector
 
 logger = logging.getLogger(__name__)
 
+LARGEST = 1e100  # coefficient in a model file; columns that hardly vary have large ones
+
 
 class BalancedLogistic(FewLabelDetector):
     """Separate labelled anomalies from unlabelled rows by a weighted sum of the columns.
@@ -155,6 +157,6 @@ class BalancedLogistic(FewLabelDetector):
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
         refuse_unknown(tensors, ("coef", "intercept", "n_iter"))
-        self.coef_ = tensor(tensors, "coef", (self.n_features_in_,), "float64")
-        self.intercept_ = float(tensor(tensors, "intercept", (1,), "float64")[0])
+        self.coef_ = tensor(tensors, "coef", (self.n_features_in_,), "float64", LARGEST)
+        self.intercept_ = float(tensor(tensors, "intercept", (1,), "float64", LARGEST)[0])
         self.n_iter_ = int(tensor(tensors, "n_iter", (1,), "int64")[0])

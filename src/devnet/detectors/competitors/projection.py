@@ -3,16 +3,19 @@
 P. Li, T. Hastie, K. Church. Very sparse random projections. KDD 2006.
 """
 
+from math import isqrt
 from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.core.model_file import ModelFileError, size_of, tensor
-from devnet.core.rows import Rows
+from devnet.core.model_file import ModelFileError, edited, size_of, tensor
+from devnet.core.rows import Rows, to_single
 
 N_COMPONENTS = 1000
 TILE_ROWS = 4096  # rows projected together
+LARGEST = 1e6  # in a model file; those that are drawn are below 10
+FEWEST_VALUES = 900  # per sqrt(d); a drawn matrix of d columns has 1,000, give or take a few
 TENSORS = {"projection_value": "float64", "projection_column": "int64", "projection_start": "int64"}
 
 
@@ -36,7 +39,7 @@ class Projection:
     def apply(self, rows: sp.csr_array) -> np.ndarray:
         """Project rows (b, d) -> (b, n_components), float32; each row independently."""
         projected: np.ndarray = (rows.astype(np.float64) @ self._transposed).toarray()
-        return projected.astype(np.float32)
+        return to_single(projected)
 
     def to_tensors(self) -> dict[str, np.ndarray]:
         """Named arrays of a model file: the three arrays of a CSR matrix."""
@@ -48,9 +51,11 @@ class Projection:
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:
         """Build the projection of a model file from exactly these arrays."""
         size = size_of(tensors, "projection_value")
+        if size < FEWEST_VALUES * isqrt(n_columns):
+            raise edited("the projection", f"it has too few values for {n_columns} columns")
         shapes = ((size,), (size,), (N_COMPONENTS + 1,))
         value, column, start = (
-            tensor(tensors, name, shape, kind)
+            tensor(tensors, name, shape, kind, LARGEST if name == "projection_value" else np.inf)
             for (name, kind), shape in zip(TENSORS.items(), shapes, strict=True)
         )
         in_order = start[0] == 0 and start[-1] == size and (np.diff(start) >= 0).all()

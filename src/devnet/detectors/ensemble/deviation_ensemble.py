@@ -27,6 +27,7 @@ from devnet.detectors.ensemble.combination import Combination, combine
 from devnet.detectors.ensemble.deviation_trees import LARGEST_MARGIN
 from devnet.detectors.ensemble.expected_quality import ExpectedQuality, expect_quality
 from devnet.detectors.ensemble.hidden_anomalies import HiddenShare, screen
+from devnet.detectors.ensemble.importance import Importance
 from devnet.detectors.ensemble.learner_kinds import KINDS, choose_kind
 from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
 from devnet.detectors.ensemble.pool import (
@@ -42,6 +43,7 @@ from devnet.significance.calibration import MIN_LABELLED, Calibration
 from devnet.significance.ranks import ConformalRanks
 
 EXPLAINED_ROWS = 256  # labelled anomalies that column importance is averaged over
+LARGEST = 1e100  # scale or shift of the learners' scores in a model file
 
 
 class DeviationEnsemble(FewLabelDetector):
@@ -134,7 +136,7 @@ class DeviationEnsemble(FewLabelDetector):
     posterior_: np.ndarray  # (n,) their probability of being a hidden anomaly
     pool_weight_: np.ndarray  # (n,) their sample weights, 0 for those labelled since
     hidden_anomaly_share_: HiddenShare
-    column_importance_: np.ndarray
+    importance_: Importance
     n_rows_: int
     pool_checksum_: int
 
@@ -223,6 +225,11 @@ class DeviationEnsemble(FewLabelDetector):
         scores = OutOfBag(counting, self.out_of_bag_.labelled)
         return expect_quality(scores, share, np.random.default_rng(0))  # resamples
 
+    @property
+    def column_importance_(self) -> np.ndarray:
+        """Mean absolute contribution of each column to the scores of labelled anomalies."""
+        return self.importance_.of_all()
+
     def _learn(
         self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
@@ -260,7 +267,9 @@ class DeviationEnsemble(FewLabelDetector):
         self.combination_ = combine(votes, pool.weight, trust)
         of_halves = [self.combination_(scores) for scores in zip(*votes, strict=True)]
         self.out_of_bag_ = OutOfBag(*of_halves)
-        self.column_importance_ = self._importance(pool.anomalies[:EXPLAINED_ROWS])
+        explained = pool.anomalies[:EXPLAINED_ROWS]
+        contributions = self.learners_.contributions(explained, self.combination_.scale)
+        self.importance_ = Importance.of(contributions)
 
     def take_layout(self, layout: Layout) -> None:
         """Set `layout`."""
@@ -303,6 +312,11 @@ class DeviationEnsemble(FewLabelDetector):
         return found - shift
 
     @property
+    def has_sparse_rows(self) -> bool:
+        """Whether the learners take CSR rows."""
+        return self.learners_.takes_csr
+
+    @property
     def is_thread_safe(self) -> bool:
         """True: scoring only reads."""
         return True
@@ -343,12 +357,6 @@ class DeviationEnsemble(FewLabelDetector):
     def _settings(self) -> Settings:
         return Settings(self.n_networks, self.n_trees, self.margin)
 
-    def _importance(self, anomalies: Any) -> np.ndarray:
-        parts = self.learners_.contributions(anomalies, self.combination_.scale)
-        size = np.asarray(abs(parts).sum(axis=0)).ravel()
-        importance: np.ndarray = size / (size.sum() or 1.0)
-        return importance
-
     def _score(self, rows: Rows) -> np.ndarray:
         scores = np.empty(rows.shape[0])
 
@@ -367,7 +375,6 @@ class DeviationEnsemble(FewLabelDetector):
         return self._ranks().threshold(1 - self.confidence)
 
     def _tensors(self) -> dict[str, np.ndarray]:
-        important = np.flatnonzero(self.column_importance_)
         return {
             **self.learners_.to_tensors(),
             "combination_scale": self.combination_.scale,
@@ -376,8 +383,7 @@ class DeviationEnsemble(FewLabelDetector):
             "pool": self.pool_,
             "posterior": self.posterior_,
             "pool_weight": self.pool_weight_,
-            "important_column": important,
-            "importance": self.column_importance_[important],
+            **self.importance_.to_tensors(),
         }
 
     def _facts(self) -> dict[str, Any]:
@@ -396,7 +402,7 @@ class DeviationEnsemble(FewLabelDetector):
         self._restore_pool(header, tensors, n)
         share = field(header, "hidden_anomaly_share", _is_share)
         self.hidden_anomaly_share_ = HiddenShare(*map(float, share))
-        self.column_importance_ = _read_importance(tensors, self.n_features_in_)
+        self.importance_ = Importance.from_tensors(tensors, self.n_features_in_)
         refuse_unknown(tensors, self._tensors())
 
     def _restore_learners(
@@ -409,8 +415,8 @@ class DeviationEnsemble(FewLabelDetector):
         if "bag_labelled" in tensors and len(tensors["bag_labelled"]) != k:
             raise edited("the ensemble", f"the bags do not hold {k} labelled anomalies")
         self.combination_ = Combination(
-            tensor(tensors, "combination_scale", (self.learners_.n_scorers,), "float64"),
-            float(field(header, "combination_shift", is_finite_number)),
+            tensor(tensors, "combination_scale", (self.learners_.n_scorers,), "float64", LARGEST),
+            float(field(header, "combination_shift", number(-LARGEST, below=LARGEST).accepts)),
         )
         if not (self.combination_.scale > 0).all():
             raise edited("the ensemble", "the scales of its learners must be positive")
@@ -427,21 +433,6 @@ class DeviationEnsemble(FewLabelDetector):
         self.pool_weight_ = read_shares(tensors, "pool_weight", n)
         if not self.pool_weight_.any():
             raise edited("the ensemble", "no unlabelled row has a weight above zero")
-
-
-def _read_importance(tensors: dict[str, np.ndarray], n_columns: int) -> np.ndarray:
-    size = size_of(tensors, "important_column")
-    columns = read_ascending(tensors, "important_column", size, n_columns)
-    try:
-        importance = np.zeros(n_columns)
-    except (MemoryError, ValueError):
-        raise edited(
-            "the ensemble", f"memory cannot hold one number for each of {n_columns} columns"
-        ) from None
-    importance[columns] = read_shares(tensors, "importance", size)
-    if importance.sum() > 1 + 1e-6:
-        raise edited("the ensemble", "the importance of columns must add up to 1")
-    return importance
 
 
 def _is_share(value: Any) -> bool:

@@ -11,7 +11,7 @@ from devnet.core.seeds import draw_seed
 from devnet.detectors.ensemble.bags import Bags, draw_bags, out_of_bag_mean, swap_values
 from devnet.detectors.ensemble.learners import OutOfBag
 from devnet.detectors.ensemble.pool import Pool
-from devnet.engine.forest import PREFIX, Forest, Tree, read_tree
+from devnet.engine.forest import MAX_DEPTH, PREFIX, Forest, Tree, read_tree
 
 BAG_ROWS = 256  # unlabelled rows that a tree learns from, and as many anomalies
 MIN_LEAF = 2  # rows
@@ -90,6 +90,7 @@ def _grow(
     tree = DecisionTreeClassifier(
         max_features=_n_candidates(*pool.anomalies.shape),
         min_samples_leaf=MIN_LEAF,
+        max_depth=MAX_DEPTH,
         random_state=draw_seed(generator),
     )
     rows = np.concatenate([unlabelled, anomalies])

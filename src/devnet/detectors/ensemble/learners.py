@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class Settings(NamedTuple):
 class Learners(ABC):
     """One or more scorers of the same rows, each on its own scale. Abstract."""
 
+    takes_csr: ClassVar[bool] = False  # wide rows, of which no dense matrix should be made
+
     @property
     @abstractmethod
     def n_scorers(self) -> int:
@@ -50,9 +52,8 @@ class Learners(ABC):
     def gather(rows: Rows, indices: np.ndarray) -> Matrix:
         """Training rows in the layout these learners take."""
 
-    @staticmethod
     @abstractmethod
-    def tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, Matrix]]:
+    def tiles(self, rows: Rows, span: slice) -> Iterator[tuple[slice, Matrix]]:
         """Yield the rows of a span, tile by tile."""
 
     @staticmethod

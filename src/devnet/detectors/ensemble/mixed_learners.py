@@ -116,6 +116,11 @@ class MixedLearners(CsrLearners):
         return self._parts.joined(dense, texts)
 
     @property
+    def _n_made(self) -> int:
+        n_narrow: int = sum(span.stop - span.start for span in self._parts.narrow)
+        return max(n_narrow, self._table.n_made)
+
+    @property
     def n_networks(self) -> int:
         """Number of networks."""
         return self._table.n_networks

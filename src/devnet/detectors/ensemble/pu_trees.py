@@ -21,7 +21,7 @@ from devnet.detectors.ensemble.deviation_trees import (
 )
 from devnet.detectors.ensemble.learners import OutOfBag
 from devnet.detectors.ensemble.pool import Pool
-from devnet.engine.forest import Forest, Tree, read_tree
+from devnet.engine.forest import MAX_DEPTH, Forest, Tree, read_tree
 
 
 def grow_pu_trees(
@@ -62,6 +62,6 @@ def _grow(
     weight = np.concatenate([np.ones(len(unlabelled)), count[count > 0]])  # a bootstrap
     is_anomaly = np.repeat([0.0, 1.0], [len(unlabelled), len(rows) - len(unlabelled)])
     n_candidates = min(rows.shape[1], MAX_CANDIDATES)
-    tree = kind(max_features=n_candidates, random_state=draw_seed(generator))
+    tree = kind(max_features=n_candidates, max_depth=MAX_DEPTH, random_state=draw_seed(generator))
     tree.fit(rows, is_anomaly, sample_weight=weight, check_input=False)
     return read_tree(tree.tree_, margin * tree.tree_.value[:, 0, 1])

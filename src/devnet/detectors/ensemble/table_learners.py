@@ -8,7 +8,12 @@ import numpy as np
 from devnet.core.model_file import tensor
 from devnet.core.rows import Rows, dense_tiles
 from devnet.detectors.ensemble.bags import draw_bags, extend_bags
-from devnet.detectors.ensemble.deviation_networks import BAG_ROWS, BaggedNetworks, train_networks
+from devnet.detectors.ensemble.deviation_networks import (
+    BAG_ROWS,
+    HIDDEN,
+    BaggedNetworks,
+    train_networks,
+)
 from devnet.detectors.ensemble.deviation_trees import DeviationTrees, grow_trees
 from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
 from devnet.detectors.ensemble.pool import Pool
@@ -61,10 +66,14 @@ class TableLearners(Learners):
         """Training rows, dense."""
         return rows.dense(indices)
 
-    @staticmethod
-    def tiles(rows: Rows, span: slice) -> Iterator[tuple[slice, np.ndarray]]:
+    def tiles(self, rows: Rows, span: slice) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield the rows of a span as dense tiles."""
-        return dense_tiles(rows, span, np.float32)
+        return dense_tiles(rows, span, np.float32, self.n_made)
+
+    @property
+    def n_made(self) -> int:
+        """How many values scores and contributions make of one row: those of all hidden units."""
+        return HIDDEN * len(self.networks)
 
     @staticmethod
     def look(pool: Pool, settings: Settings, generator: np.random.Generator) -> OutOfBag:

@@ -11,7 +11,9 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
+from devnet.core.known_columns import KnownColumns
 from devnet.core.model_file import edited, size_of, tensor
+from devnet.core.sparse_matrix import without_duplicates
 
 ENOUGH_ROWS = 2  # a column that occurs in a single training row says nothing about other rows
 
@@ -37,7 +39,7 @@ class UnitRows:
     @classmethod
     def learn(cls, rows: sp.csr_array) -> Self:
         """Find the columns that occur in enough of the rows (n, d), and their units."""
-        rows = _without_duplicates(rows)
+        rows = without_duplicates(rows)
         d = rows.shape[1]
         count = np.bincount(rows.indices[rows.data != 0], minlength=d)
         columns = np.flatnonzero(count >= ENOUGH_ROWS)
@@ -47,16 +49,13 @@ class UnitRows:
         return cls(columns, (1 / np.maximum(unit, finest)).astype(np.float32), d)
 
     @cached_property
-    def _position(self) -> np.ndarray:
-        """Position of each column among the known ones, or -1."""
-        position = np.full(self.n_columns, -1, dtype=np.int32)
-        position[self.columns] = np.arange(len(self.columns), dtype=np.int32)
-        return position
+    def _known_columns(self) -> KnownColumns:
+        return KnownColumns(self.columns, self.n_columns)
 
     def apply(self, rows: sp.csr_array) -> sp.csr_array:
         """Rows (b, d) -> (b, c) float64 of length one, or zero; each row independently."""
-        rows = _without_duplicates(rows)
-        position = self._position.take(rows.indices)
+        rows = without_duplicates(rows)
+        position = self._known_columns.positions(rows.indices)
         is_known = (position >= 0) & (rows.data != 0)
         position = position[is_known]
         values = rows.data[is_known] * self._inverse_unit.take(position).astype(np.float64)
@@ -88,12 +87,3 @@ class UnitRows:
         if not (inverse_unit > 0).all():
             raise edited("the columns", "their units must be positive")
         return cls(columns, inverse_unit, n_columns)
-
-
-def _without_duplicates(rows: sp.csr_array) -> sp.csr_array:
-    """Rows that store each column at most once; the caller's arrays stay untouched."""
-    if rows.has_canonical_format:
-        return rows
-    rows = rows.copy()
-    rows.sum_duplicates()
-    return rows

@@ -51,6 +51,10 @@ class WideLearners(CsrLearners):
         return self._learner.contributions(rows) * scale[0]
 
     @property
+    def _n_made(self) -> int:
+        return 1
+
+    @property
     def n_networks(self) -> None:
         """None: these learners have no networks."""
         return None
