@@ -158,7 +158,7 @@ class Verification:
         write_whole(path, (json.dumps(self.to_json(), indent=2) + "\n").encode())
 
     def _sum(self, name: str) -> float:
-        return round(sum(getattr(one, name) for one in self.experiments.values()), 3)
+        return round(float(sum(getattr(one, name) for one in self.experiments.values())), 3)
 
 
 def read_verification(path: Path) -> Verification | None:

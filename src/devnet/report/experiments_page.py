@@ -1,7 +1,7 @@
 """All experiments as one self-contained page: tables, figures, environment, differences."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from devnet.core.wording import duration_text
 from devnet.experiments.cells import RANKING, Cells, differing_cells, differing_data
@@ -105,7 +105,12 @@ def make_page(
     page = Page(
         checked, made, _environment(records), differences, remark, verification, not_repeated
     )
-    functions = {"chart": chart, "legend": legend, "tally": tally, "duration": duration_text}
+    functions: dict[str, Callable[..., Any]] = {
+        "chart": chart,
+        "legend": legend,
+        "tally": tally,
+        "duration": duration_text,
+    }
     return render("experiments.html", page._asdict(), functions)
 
 
