@@ -69,6 +69,7 @@ def fit(
     from devnet.tables import TableModel
     from devnet.tables.description import describe_model, fit_notes
     from devnet.tables.overwriting import refuse_overwriting
+    from devnet.tables.sources.opening import files_of
     from devnet.tables.table_model import DEFAULT_POLICY
 
     start = time.perf_counter()
@@ -87,13 +88,14 @@ def fit(
         policy=chosen_policy(**policy) or DEFAULT_POLICY,
         random_state=training.seed,
     )
+    files = files_of(table)
     with counting_rows("Reading", table, then="Learning") as on_rows:
         model.fit(table, training.label, on_rows=on_rows)
     model.save(output)
     facts = describe_model(model)
     seconds = time.perf_counter() - start
     if report is not None:
-        _write_report(model, table, report)
+        _write_report(model, table, files, report)
     notes = fit_notes(model)
     if wants_json:
         echo_json({"model": str(output), "seconds": seconds, **facts, "notes": notes})
@@ -107,11 +109,14 @@ def fit(
     echo("", f"Next: {shlex.join(next_words)}")
 
 
-def _write_report(model: Any, table: str, path: Path) -> None:
+def _write_report(model: Any, table: str, files: list[Any], path: Path) -> None:
+    """Write the page about a fit, if the table still has the rows that were learned from."""
     from devnet.core.whole_file import write_whole
     from devnet.report.fit_facts import fit_facts
     from devnet.report.fit_page import make_fit_page
 
     with counting_rows("Scoring", table) as on_rows:
         facts = fit_facts(model, table, on_rows=on_rows, spell=spell)
+    for file in files:
+        file.check()
     write_whole(path, make_fit_page(facts).encode())

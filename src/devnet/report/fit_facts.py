@@ -11,7 +11,7 @@ from devnet.core.sentence import Sentence, Spell
 from devnet.core.wording import score_text, scores_text, share_text
 from devnet.report.fit_page import Alert, FitFacts
 from devnet.significance.policies import FalseAlarmRate
-from devnet.tables.alerts import find_alerts
+from devnet.tables.alerts import alerts_in
 from devnet.tables.columns.column import ColumnFact
 from devnet.tables.description import column_importance, describe_model, fit_notes
 from devnet.tables.expectations import HIDDEN
@@ -38,7 +38,7 @@ def fit_facts(
 
     opened = OpenedTable(model, table)
     score, n_equal = opened.threshold(known=False, on_rows=on_rows)
-    found = find_alerts(model, table, policy=ANY_HIGH_ROW, n_shown=N_ALERTS, on_rows=on_rows)
+    found = alerts_in(opened, policy=ANY_HIGH_ROW, n_shown=N_ALERTS, on_rows=on_rows)
     facts = describe_model(model)
     unseen = model.calibration_.labelled
     counts = model.calibration_.weight > 0

@@ -103,6 +103,19 @@ def find_alerts(
         Gets the number of rows scored so far.
     """
     opened = OpenedTable(model, table)
+    return alerts_in(opened, policy=policy, n_shown=n_shown, known=known, on_rows=on_rows)
+
+
+def alerts_in(
+    opened: OpenedTable,
+    *,
+    policy: AlertPolicy | None = None,
+    n_shown: int | None = N_SHOWN,
+    known: bool = False,
+    on_rows: OnRows | None = None,
+) -> Alerts:
+    """The alerts of a table that is open already; parameters as for `find_alerts`."""
+    model = opened.model
     threshold = opened.threshold(policy, known=known, on_rows=on_rows)
     alarm = Alarm(threshold)
     highest = Reservoir(sys.maxsize if n_shown is None else n_shown + N_MORE)

@@ -52,6 +52,7 @@ class OpenedTable:
 
     Attributes
     ----------
+    model : TableModel
     source : Source
     notes : list of str
         What is odd about the columns, and what could not be read in them. A table that cannot be
@@ -68,7 +69,7 @@ class OpenedTable:
             )
         if not hasattr(model, "encoder_"):
             raise ValueError("this TableModel is not fitted; call fit(table, label) first.")
-        self._model = model
+        self.model = model
         encoder = model.encoder_
         self.source = open_table(
             table,
@@ -88,7 +89,7 @@ class OpenedTable:
 
     def _as_learned(self) -> dict[str, Reading]:
         """How texts are read where the model learned plain numbers or dates."""
-        encoder = self._model.encoder_
+        encoder = self.model.encoder_
         learned = {
             one.name: one.learned_from
             for one in encoder.columns
@@ -97,7 +98,7 @@ class OpenedTable:
         columns = needs_reading(self.source.schema, learned)
         if not columns:
             return {}
-        conventions = Conventions(self._model.decimal_comma, self._model.day_first)
+        conventions = Conventions(self.model.decimal_comma, self.model.day_first)
         return readings_as_learned(self.source.first_rows(columns), learned, conventions)
 
     @property
@@ -123,7 +124,7 @@ class OpenedTable:
         on_rows : callable, optional
             Gets the number of rows scored so far.
         """
-        model, schema = self._model, self.source.schema
+        model, schema = self.model, self.source.schema
         label = model.label_ if not known and model.label_ in schema.names else None
         read = model.encoder_.read_columns()
         needed = [*read, *columns, *([label] if label else [])]
@@ -144,7 +145,7 @@ class OpenedTable:
 
     def _scores(self, batch: pa.RecordBatch, tally: Tally) -> np.ndarray:
         """Scores of a batch, part by part if its matrix is large."""
-        encoder, size = self._model.encoder_, len(batch)
+        encoder, size = self.model.encoder_, len(batch)
         rows = self._reader.read(batch.select(encoder.read_columns()), tally)
         step = TEXT_ROWS if encoder.has_text else max(size, 1)
         if not encoder.is_sparse:
@@ -157,8 +158,8 @@ class OpenedTable:
     def _part_scores(self, rows: pa.RecordBatch, start: int) -> np.ndarray:
         """Scores of a part of a batch that begins at row `start`."""
         try:
-            encoded = self._model.encoder_.encode_checked(rows)
-            scores: np.ndarray = self._model.detector_.anomaly_score(encoded)
+            encoded = self.model.encoder_.encode_checked(rows)
+            scores: np.ndarray = self.model.detector_.anomaly_score(encoded)
         except ScoreError as error:
             raise error.at(start + error.row) from None
         return scores
@@ -175,11 +176,11 @@ class OpenedTable:
         Budgets and false discovery rates depend on all rows, so the table is scored for them.
         """
         scored = self.scored_batches(known=known, on_rows=on_rows)
-        return alert_threshold(self._model, policy, (one.scores for one in scored))
+        return alert_threshold(self.model, policy, (one.scores for one in scored))
 
     def explain(self, numbers: Sequence[int]) -> list[Explanation]:
         """Why rows have their scores, given their numbers, counted from 0."""
-        columns = dict.fromkeys([*self._model.encoder_.read_columns(), *self.own_columns])
+        columns = dict.fromkeys([*self.model.encoder_.read_columns(), *self.own_columns])
         rows = take_rows(self.source, numbers, list(columns))
         number = np.asarray(numbers, dtype=np.int64)
         return self.explain_rows(rows, number, self.own_values(rows, number))
@@ -191,7 +192,7 @@ class OpenedTable:
 
         Takes their numbers in the table, and their values from `own_values`.
         """
-        model = self._model
+        model = self.model
         ids, written = (row_ids(one, model.id_column_, number) for one in (rows, values))
         rows, ranks = self.as_read(rows), model.calibration_.ranks()
         explained = model.explainer_.explain(rows, number, ids, ranks)

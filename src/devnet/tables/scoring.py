@@ -15,6 +15,7 @@ from devnet.tables.output import check_output, is_text_file, open_output
 from devnet.tables.overwriting import refuse_overwriting
 from devnet.tables.score_columns import NOMINAL, SCORE
 from devnet.tables.sources.source import Source
+from devnet.tables.sources.table_file import changed
 from devnet.tables.table_error import TableError
 from devnet.tables.table_model import TableModel
 from devnet.tables.training_rows import OnRows
@@ -121,7 +122,7 @@ class _PassedColumns(NamedTuple):
         for one in scored:
             passed = next(texts, None)
             if passed is None or len(passed) != len(one.batch):
-                raise TableError(f"{table} changed while it was being read; score it again.")
+                raise changed(table)
             yield one, passed
 
     def columns(self, batch: pa.RecordBatch, passed: pa.RecordBatch | None) -> dict[str, Any]:

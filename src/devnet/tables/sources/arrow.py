@@ -1,15 +1,14 @@
 """Arrow files (IPC, Feather) of both kinds: with an index of batches, or as a stream."""
 
-from pathlib import Path
 from typing import Any, final
 
-import pyarrow as pa
 from pyarrow import dataset, ipc
 
 from devnet.core.read_ahead import read_ahead
-from devnet.tables.sources.byte_stream import first_bytes
+from devnet.tables.sources.byte_stream import first_bytes, open_file
 from devnet.tables.sources.plain_columns import plain_schema
 from devnet.tables.sources.source import Batches, Source, reading
+from devnet.tables.sources.table_file import TableFile
 
 FILE_MAGIC = b"ARROW1"
 STREAM_MAGIC = b"\xff\xff\xff\xff"
@@ -19,18 +18,22 @@ STREAM_MAGIC = b"\xff\xff\xff\xff"
 class ArrowSource(Source):
     """One Arrow file; the number of rows is known if it has an index."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        self.name = name
-        self._path, self.paths = path, (path,)
-        with reading(name):
-            self._has_index = first_bytes(path).startswith(FILE_MAGIC)
-            with pa.OSFile(str(path)) as file, self._reader(file, None) as reader:
+    file: TableFile
+
+    def __init__(self, file: TableFile) -> None:
+        self.name, self.file, self.paths = file.name, file, (file.path,)
+        with reading(self.name):
+            self._has_index = first_bytes(file.path).startswith(FILE_MAGIC)
+            with open_file(file.path) as opened, self._reader(opened, None) as reader:
                 self._names = reader.schema.names
-                self.schema = plain_schema(reader.schema, name)
+                self.schema = plain_schema(reader.schema, self.name)
             self.n_rows = self._count() if self._has_index else None
+        if self.n_rows is not None:
+            file.check_rows(self.n_rows)
 
     def _count(self) -> int:
-        return int(dataset.dataset(self._path, format="ipc").count_rows())
+        with open_file(self.file.path) as file:
+            return int(dataset.IpcFileFormat().make_fragment(file).count_rows())
 
     def _reader(self, file: Any, columns: list[str] | None) -> Any:
         fields = None if columns is None else [self._names.index(name) for name in columns]
@@ -42,7 +45,7 @@ class ArrowSource(Source):
         return read_ahead(self._read(columns or self.schema.names[:1]))
 
     def _read(self, columns: list[str]) -> Batches:
-        with pa.OSFile(str(self._path)) as file, self._reader(file, columns) as reader:
+        with open_file(self.file.path) as file, self._reader(file, columns) as reader:
             batches = (
                 (reader.get_batch(i) for i in range(reader.num_record_batches))
                 if self._has_index

@@ -1,6 +1,7 @@
 """The bytes of a file, decompressed if they are compressed."""
 
 import lzma
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,20 @@ def first_bytes(path: Path, size: int = 8) -> bytes:
         return file.read(size)
 
 
+def open_file(path: Path) -> Any:
+    """A pyarrow file of the bytes as they are on disk; never mapped into memory.
+
+    A mapped file that is cut short by another program would end the process.
+    """
+    return pa.OSFile(os.fsencode(path))  # names need not be UTF-8
+
+
 def open_bytes(path: Path) -> Any:
     """A pyarrow stream of the decompressed bytes; the content shows how they are compressed."""
     magic = first_bytes(path)
     if magic.startswith(_XZ):
         return pa.PythonFile(lzma.open(path), mode="r")
-    file = pa.OSFile(str(path))
+    file = open_file(path)
     for start, compression in _COMPRESSIONS.items():
         if magic.startswith(start):
             return pa.CompressedInputStream(file, compression)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Mapping
 from copy import copy
-from pathlib import Path
 from typing import Any, NamedTuple, final
 
 import pyarrow as pa
@@ -28,6 +27,7 @@ from devnet.tables.sources.csv_types import (
 )
 from devnet.tables.sources.plain_columns import check_names
 from devnet.tables.sources.source import Batches, Source, reading
+from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError, UnfitValueError
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
@@ -61,27 +61,29 @@ class CsvSource(Source):
     of a second later. A column that is all missing is read as text. If semicolons separate
     the columns, numbers may have decimal commas.
 
+    A file of one block is read once and kept, so nothing that happens to it later matters.
+
     Parameters
     ----------
-    path : Path
-    name : str
+    file : TableFile
     typing : CsvTyping
         Its `types` are those of columns that are not inferred; dates have a zone only if the file
         has one, whatever the type. Of the others, only `inferred` are inferred if that is given;
         the rest is text.
     """
 
-    def __init__(self, path: Path, name: str, typing: CsvTyping) -> None:
+    def __init__(self, file: TableFile, typing: CsvTyping) -> None:
         types, inferred, missing, decimal_comma = typing
-        self.name, self.n_rows, self.paths = name, None, (path,)
-        self._path, self._decimal_point = path, "," if decimal_comma else "."
+        self.name, self.n_rows, self.paths = file.name, None, (file.path,)
+        self._decimal_point = "," if decimal_comma else "."
         self._is_learned = inferred is not None  # by a model, which gives the types
         self._missing = [*MISSING, *missing]
-        with reading(name):
-            with open_bytes(path) as stream:
+        with reading(self.name):
+            with open_bytes(file.path) as stream:
                 head = stream.read(BLOCK_SIZES[0])
                 self._all_bytes = None if stream.read(1) else head
-            self._delimiter = delimiter_of(head, name)
+            self.file = file if self._all_bytes is None else None
+            self._delimiter = delimiter_of(head, self.name)
             found, first = self._inferred()
             may_be_comma = self._delimiter == ";" and decimal_comma is None
             if may_be_comma and has_decimal_commas(first):
@@ -180,7 +182,7 @@ class CsvSource(Source):
 
     def _stream(self) -> Any:
         if self._all_bytes is None:
-            return open_bytes(self._path)
+            return open_bytes(self.paths[0])
         return pa.BufferReader(self._all_bytes + b"\n")  # a header alone may lack an end of line
 
     def _pieces(self, columns: list[str]) -> Batches:

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping
 from io import BytesIO
-from pathlib import Path
 from shlex import quote
 from typing import final
 
@@ -16,6 +15,7 @@ from devnet.tables.sources.byte_stream import open_bytes
 from devnet.tables.sources.csv_types import roomy
 from devnet.tables.sources.plain_columns import plain_schema
 from devnet.tables.sources.source import Batches, Source, reading
+from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError
 
 BLOCK_BYTES = 1 << 22
@@ -32,28 +32,30 @@ class JsonLinesSource(Source):
 
     Parameters
     ----------
-    path : Path
-    name : str
+    file : TableFile
     types : mapping of column names to Arrow types
         Texts that look like dates stay text if their type is text here.
     """
 
-    def __init__(self, path: Path, name: str, types: Mapping[str, pa.DataType]) -> None:
-        self.name, self.paths = name, (path,)
-        self._path = path
+    file: TableFile
+
+    def __init__(self, file: TableFile, types: Mapping[str, pa.DataType]) -> None:
+        self.name, self.file, self.paths = file.name, file, (file.path,)
         found: dict[str, pa.DataType] = {}
         n_rows = 0
-        with reading(name):
+        with reading(self.name):
             for block in self._blocks():
                 if not n_rows:
-                    _refuse_other_json(block, name)
+                    _refuse_other_json(block, self.name)
                 table = self._parsed(block, None, n_rows)
                 n_rows += table.num_rows
                 for one in table.schema:
                     kind = _type(one.type, table.column(one.name), types.get(one.name))
                     found[one.name] = _widened(found.get(one.name, pa.null()), kind)
-            self.schema = plain_schema(pa.schema([(n, _known(t)) for n, t in found.items()]), name)
+            fields = [(one, _known(kind)) for one, kind in found.items()]
+            self.schema = plain_schema(pa.schema(fields), self.name)
         self.n_rows = n_rows
+        file.check_rows(n_rows)
 
     def _pieces(self, columns: list[str]) -> Batches:
         return read_ahead(self._read(columns or self.schema.names[:1]))
@@ -69,7 +71,7 @@ class JsonLinesSource(Source):
     def _blocks(self) -> Batches:
         """Whole lines, about BLOCK_BYTES at a time."""
         rest = b""
-        with open_bytes(self._path) as stream:
+        with open_bytes(self.file.path) as stream:
             while chunk := stream.read(BLOCK_BYTES):
                 lines, newline, tail = (rest + chunk).rpartition(b"\n")
                 rest = tail

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from devnet.tables.sources.plain_columns import check_names, plain_batch, plain_schema
 from devnet.tables.sources.source import Batches, Source, reading
+from devnet.tables.sources.table_file import TableFile
 from devnet.tables.sources.text_dates import with_dates
 from devnet.tables.table_error import TableError
 
@@ -70,12 +71,10 @@ def memory_source(table: Any, may_be_date: Callable[[str], bool] = lambda name: 
     return MemorySource(with_dates(_in_arrow(_converter(table), table), may_be_date))
 
 
-def file_source(
-    table: pa.Table, name: str, path: Path, may_be_date: Callable[[str], bool]
-) -> Source:
+def file_source(table: pa.Table, file: TableFile, may_be_date: Callable[[str], bool]) -> Source:
     """A file that was read into memory as a source; text of some columns may be dates."""
-    check_names(table.column_names, name)
-    return MemorySource(with_dates(table, may_be_date), name, (path,))
+    check_names(table.column_names, file.name)
+    return MemorySource(with_dates(table, may_be_date), file.name, (file.path,))
 
 
 def _converter(table: Any) -> Callable[[Any], pa.Table]:

@@ -23,6 +23,7 @@ from devnet.tables.sources.memory import file_source, memory_source
 from devnet.tables.sources.parquet import ParquetSource
 from devnet.tables.sources.source import BATCH_ROWS, Source, reading
 from devnet.tables.sources.svmlight import SvmlightSource
+from devnet.tables.sources.table_file import TableFile
 from devnet.tables.sources.unsupported import refuse_unsupported
 from devnet.tables.table_error import TableError
 
@@ -133,6 +134,11 @@ def paths_of(name: str) -> list[Path]:
     raise FileNotFoundError(_no_such_file(path, name))
 
 
+def files_of(name: str) -> list[TableFile]:
+    """The files that a name stands for, as they are now."""
+    return [TableFile(path, str(path)) for path in paths_of(name)]
+
+
 def _folder(path: Path, name: str) -> list[Path]:
     """The Parquet files of a folder; an error if it has none."""
     files = sorted(file for file in path.iterdir() if not file.name.startswith((".", "_")))
@@ -164,23 +170,29 @@ def _open_file(path: Path, name: str, typing: CsvTyping, sheet: str | None) -> S
     with reading(name):
         if not stat.S_ISREG(path.stat().st_mode):
             raise TableError(f"{name} is a pipe or device, not a file; write the table to a file.")
-        magic = first_bytes(path)
+        file = TableFile(path, name)
+        with file.unchanged():
+            return _source_of(file, typing, sheet)
+
+
+def _source_of(file: TableFile, typing: CsvTyping, sheet: str | None) -> Source:
+    """The source of the file's format, by its first bytes or its suffix."""
+    magic, suffix = first_bytes(file.path), _suffix(file.path)
     if not magic:
-        raise TableError(f"{name} is empty; give a file with a table in it.")
-    suffix = _suffix(path)
+        raise TableError(f"{file.name} is empty; give a file with a table in it.")
     if magic.startswith(PARQUET_MAGIC) or suffix in PARQUET_SUFFIXES:
-        return ParquetSource(path, name)
-    refuse_unsupported(suffix, magic, path, name)
+        return ParquetSource(file)
+    refuse_unsupported(suffix, magic, file.path, file.name)
     if magic.startswith((FILE_MAGIC, STREAM_MAGIC)) or suffix in ARROW_SUFFIXES:
-        return ArrowSource(path, name)
+        return ArrowSource(file)
     if suffix in JSON_SUFFIXES:
-        return JsonLinesSource(path, name, typing.types)
+        return JsonLinesSource(file, typing.types)
     if suffix in EXCEL_SUFFIXES:
         may_be_date = partial(_may_be_date, typing.types, typing.inferred)
-        return file_source(read_excel(path, name, sheet), name, path, may_be_date)
+        return file_source(read_excel(file.path, file.name, sheet), file, may_be_date)
     if suffix in SVMLIGHT_SUFFIXES:
-        return SvmlightSource(path, name)
-    return CsvSource(path, name, typing)
+        return SvmlightSource(file)
+    return CsvSource(file, typing)
 
 
 def _suffix(path: Path) -> str:

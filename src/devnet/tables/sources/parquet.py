@@ -1,15 +1,16 @@
 """Parquet files, decoded by several threads in constant memory."""
 
 from collections.abc import Collection
-from pathlib import Path
 from typing import final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from devnet.core.read_ahead import read_ahead
+from devnet.tables.sources.byte_stream import open_file
 from devnet.tables.sources.plain_columns import plain_schema
 from devnet.tables.sources.source import BATCH_ROWS, Batches, Source, reading
+from devnet.tables.sources.table_file import TableFile
 
 BATCH_BYTES = 1 << 26  # of a batch of a wide table, at most
 BUFFER_BYTES = 1 << 18  # of a column, read at once
@@ -25,14 +26,20 @@ class ParquetSource(Source):
     even everything read so far.
     """
 
-    def __init__(self, path: Path, name: str, coded: Collection[str] = ()) -> None:
-        self.name = name
-        self._path, self.paths = path, (path,)
+    file: TableFile
+
+    def __init__(self, file: TableFile, coded: Collection[str] = ()) -> None:
+        self.name, self.file, self.paths = file.name, file, (file.path,)
         self._coded = list(coded)
-        with reading(name), pq.ParquetFile(path, read_dictionary=self._coded) as file:
-            self._metadata = file.metadata
-            self.schema = plain_schema(file.schema_arrow, name)
+        with (
+            reading(self.name),
+            open_file(file.path) as opened,
+            pq.ParquetFile(opened, read_dictionary=self._coded) as parquet,
+        ):
+            self._metadata = parquet.metadata
+            self.schema = plain_schema(parquet.schema_arrow, self.name)
         self.n_rows = self._metadata.num_rows
+        file.check_rows(self.n_rows)
 
     def with_codes(self, columns: Collection[str]) -> "ParquetSource":
         """The same table; texts of these columns come as codes if the file has codes."""
@@ -41,7 +48,8 @@ class ParquetSource(Source):
             for name in self.schema.names
             if name in columns and self.schema.field(name).type == pa.string()
         ]
-        return ParquetSource(self._path, self.name, [one for one in coded if self._has_codes(one)])
+        with self.file.unchanged():
+            return ParquetSource(self.file, [one for one in coded if self._has_codes(one)])
 
     def _has_codes(self, name: str) -> bool:
         """Whether a column is so small that its texts must be in a dictionary."""
@@ -56,14 +64,17 @@ class ParquetSource(Source):
 
     def _decoded(self, columns: list[str]) -> Batches:
         buffer_size = max(1 << 14, min(BUFFER_BYTES, ALL_BUFFERS // max(1, len(columns))))
-        with pq.ParquetFile(
-            self._path,
-            metadata=self._metadata,
-            read_dictionary=self._coded,
-            pre_buffer=False,
-            buffer_size=buffer_size,
-        ) as file:
-            yield from file.iter_batches(self._batch_rows(columns), columns=columns)
+        with (
+            open_file(self.file.path) as opened,
+            pq.ParquetFile(
+                opened,
+                metadata=self._metadata,
+                read_dictionary=self._coded,
+                pre_buffer=False,
+                buffer_size=buffer_size,
+            ) as parquet,
+        ):
+            yield from parquet.iter_batches(self._batch_rows(columns), columns=columns)
 
     def _batch_rows(self, columns: list[str]) -> int:
         """Rows of a batch, fewer if they are long."""

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from lzma import LZMAError
 from pathlib import Path
 from shlex import quote
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from devnet.core.names import known
 from devnet.tables.sources.plain_columns import plain_batch
+from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError
 
 BATCH_ROWS = 65_536
@@ -20,6 +21,9 @@ Batches = Generator[pa.RecordBatch, None, None]
 
 class Source(ABC):
     """A table that is read from its first row to its last, in batches.
+
+    A file that is changed meanwhile is refused: all passes over it read the same rows, or one of
+    them raises a TableError.
 
     Attributes
     ----------
@@ -32,6 +36,8 @@ class Source(ABC):
         What the values of a text file look like, if the caller gave their types.
     paths : tuple of Path
         The files that it is read from; none for a table in memory.
+    file : TableFile or None
+        The file that each pass reads; None if rows are in memory or come from other sources.
     decimal_comma : bool or None
         Whether a text file has decimal commas; None if that is not known.
     is_once : bool
@@ -43,6 +49,7 @@ class Source(ABC):
     n_rows: int | None
     inferred: pa.Schema | None = None
     paths: tuple[Path, ...] = ()
+    file: TableFile | None = None
     decimal_comma: bool | None = None
     is_once: bool = False
 
@@ -81,10 +88,25 @@ class Source(ABC):
 
     def _in_pieces(self, columns: list[str]) -> Batches:
         schema = pa.schema([self.schema.field(column) for column in columns])
-        with reading(self.name), closing(self._pieces(columns)) as pieces:
+        is_same = nullcontext() if self.file is None else self.file.unchanged()
+        with reading(self.name), is_same, closing(self._checked(columns)) as pieces:
             for piece in pieces:
                 for start in range(0, piece.num_rows, BATCH_ROWS):
                     yield plain_batch(piece.slice(start, BATCH_ROWS), schema)
+
+    def _checked(self, columns: list[str]) -> Batches:
+        """Batches of any number of rows, of the file that was opened and no other."""
+        if self.file is None:
+            yield from self._pieces(columns)
+            return
+        self.file.check()
+        n_rows = 0
+        with closing(self._pieces(columns)) as pieces:
+            for piece in pieces:
+                self.file.check()
+                yield piece
+                n_rows += piece.num_rows
+        self.file.check_rows(n_rows)
 
     @abstractmethod
     def _pieces(self, columns: list[str]) -> Batches:

@@ -1,7 +1,6 @@
 """Sparse rows as text: svmlight files, parsed in blocks."""
 
 import re
-from pathlib import Path
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 from devnet.core.read_ahead import read_ahead
 from devnet.tables.sources.byte_stream import open_bytes
 from devnet.tables.sources.source import Batches, Source, reading
+from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError
 
 BLOCK_SIZE = 1 << 22  # bytes
@@ -35,19 +35,23 @@ class SvmlightSource(Source):
     Indices are taken as they are, whether they start from 0 or from 1.
     """
 
-    def __init__(self, path: Path, name: str) -> None:
-        self.name, self.n_rows, self.schema = name, None, SCHEMA
-        self._path, self.paths = path, (path,)
-        with reading(name), open_bytes(path) as stream:
+    file: TableFile
+
+    def __init__(self, file: TableFile) -> None:
+        self.name, self.n_rows, self.schema = file.name, None, SCHEMA
+        self.file, self.paths = file, (file.path,)
+        with reading(self.name), open_bytes(file.path) as stream:
             if not stream.read(1):
-                raise TableError(f"{name} is empty; a line is a label and its index:value pairs.")
+                raise TableError(
+                    f"{self.name} is empty; a line is a label and its index:value pairs."
+                )
 
     def _pieces(self, columns: list[str]) -> Batches:
         return read_ahead(self._parsed())
 
     def _parsed(self) -> Batches:
         n_lines = 0
-        with open_bytes(self._path) as stream:
+        with open_bytes(self.file.path) as stream:
             rest = b""
             while chunk := stream.read(BLOCK_SIZE):
                 lines, newline, rest_of_chunk = chunk.rpartition(b"\n")
