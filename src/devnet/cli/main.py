@@ -1,6 +1,7 @@
 """The `devnet` command. A verb is one file here and one line in `VERBS`."""
 
 import importlib
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -100,3 +101,5 @@ def main() -> None:
     devnet alerts fraud.devnet payments.csv --budget 10     what to look at, and why
     devnet score fraud.devnet new.csv -o scored.csv         score other rows
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a path may have bytes that are not UTF-8
+        sys.stdout.reconfigure(errors="backslashreplace")

@@ -85,12 +85,21 @@ def read_header(path: str | PathLike[str]) -> dict[str, Any]:
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
     """The header of a model file, and the file to read tensors from."""
+    if path.is_symlink() and not path.exists():
+        raise FileNotFoundError(
+            f"{path} is a link to {path.readlink()}, which does not exist; mend the link, or give "
+            "the model file itself."
+        )
     if not path.exists():
         raise FileNotFoundError(
             f"there is no model file {path}; give the name under which a model was saved."
         )
     if path.is_dir():
         raise ModelFileError(f"{path} is a folder, not a model; give the name of a model file.")
+    if not path.is_file():
+        raise ModelFileError(
+            f"{path} is a pipe or device, not a file; give the name of a model file."
+        )
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}

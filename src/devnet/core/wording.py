@@ -1,5 +1,6 @@
 """Numbers, shares and names as people write them."""
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from math import floor, isfinite, log10
@@ -219,6 +220,15 @@ def visible(text: str) -> str:
 def shown(name: str) -> str:
     """A column's name in a sentence; quoted where it would not be recognised as a name."""
     return cut(name) if name.strip() == name != "" and name.isprintable() else repr(cut(name))
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    r"""A path in a sentence: `visible`, and bytes that are not UTF-8 are written out.
+
+    >>> path_text("caf\udce9.csv"), path_text("two\nlines.csv")
+    ('caf\\xe9.csv', 'two\\nlines.csv')
+    """
+    return visible(os.fsencode(path).decode(errors="backslashreplace"))
 
 
 def missing_text(name: str, share: float) -> str:

@@ -1,5 +1,6 @@
 """Writing a table batch by batch; the file appears only when it is complete."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -59,7 +60,8 @@ def open_output(
     open_writer = _writer_of(target, schema, distinct, spreadsheet_safe)
     with whole_file(target) as temporary:
         with writing(target):
-            writer = open_writer(pa.OSFile(str(temporary), "wb"), schema)
+            name = os.fsencode(temporary)  # need not be UTF-8
+            writer = open_writer(pa.OSFile(name, "wb"), schema)
         try:
             yield lambda batch: _write(writer, batch, schema, target)
         except BaseException:

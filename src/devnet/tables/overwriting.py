@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import Any
 
+from devnet.core.wording import path_text
 from devnet.tables.sources.opening import PARQUET_SUFFIXES, paths_of
 from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError
@@ -27,7 +28,9 @@ def refuse_overwriting(
     paths = [Path(target) for target in targets if target is not None]
     for i, target in enumerate(paths):
         if any(_is_same(target, other) for other in paths[:i]):
-            raise TableError(f"two outputs are the same file {target}; give each its own name.")
+            raise TableError(
+                f"two outputs are the same file {path_text(target)}; give each its own name."
+            )
     for target in paths:
         if model is not None and _is_same(target, Path(model)):
             raise TableError(f"the output {target} is the model itself; give another name.")
@@ -36,14 +39,15 @@ def refuse_overwriting(
 
 def _refuse(target: Path, table: Any) -> None:
     name, inputs = _inputs(table)
+    shown, output = path_text(name), path_text(target)
     same = [path for path in inputs if _is_same(target, path)]
     if same:
-        what = "the table itself" if len(inputs) == 1 else f"a file of the table {name}"
-        raise TableError(f"the output {target} is {what}; give another name.")
+        what = "the table itself" if len(inputs) == 1 else f"a file of the table {shown}"
+        raise TableError(f"the output {output} is {what}; give another name.")
     if inputs and _would_be_read(target, name):
         raise TableError(
-            f"the output {target} would be part of the table {name} when that is read again; give "
-            "it another name or folder."
+            f"the output {output} would be part of the table {shown} when that is read again; "
+            "give it another name or folder."
         )
 
 

@@ -68,7 +68,7 @@ def score_table(
     """
     opened = OpenedTable(model, table)
     source = opened.source
-    refuse_overwriting(source, output)
+    refuse_overwriting(table, output)
     names = opened.id_columns if only_id else list(source.schema.names)
     kept = _PassedColumns.choose(model, source, names, is_text=is_text_file(output))
     schema = _schema(model, source.name, kept)

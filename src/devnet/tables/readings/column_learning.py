@@ -93,7 +93,7 @@ def _by_texts(
     if len(failed) <= (1 - READ_SHARE) * len(known) or _are_marks(failed, known, distinct):
         return found
     share = len(failed) / len(known)
-    if share > 1 - MOSTLY or not isinstance(found, NumberReading):
+    if 1 - share < MOSTLY or not isinstance(found, NumberReading):
         return None
     example = cut(failed[0].as_py())
     return AsWritten(f"{share_text(share)} of its values are no numbers, such as {example!r}")
@@ -102,7 +102,7 @@ def _by_texts(
 def _are_marks(failed: pa.Array, known: pa.Array, distinct: pa.Array) -> bool:
     """Whether what cannot be read is a few texts, however often each occurs."""
     n_marks = len(pc.unique(failed))
-    is_rest = len(failed) <= (1 - MOSTLY) * len(known)
+    is_rest = len(known) - len(failed) >= MOSTLY * len(known)  # 1 - 0.8 is less than 0.2
     return is_rest and n_marks <= FEW_MARKS and n_marks <= (1 - READ_SHARE) * len(distinct)
 
 

@@ -5,6 +5,7 @@ from typing import Any, final
 from pyarrow import dataset, ipc
 
 from devnet.core.read_ahead import read_ahead
+from devnet.tables.sources.arrow_sizes import check_unpacked
 from devnet.tables.sources.byte_stream import first_bytes, open_file
 from devnet.tables.sources.plain_columns import plain_schema
 from devnet.tables.sources.source import Batches, Source, reading
@@ -24,6 +25,8 @@ class ArrowSource(Source):
         self.name, self.file, self.paths = file.name, file, (file.path,)
         with reading(self.name):
             self._has_index = first_bytes(file.path).startswith(FILE_MAGIC)
+            with open_file(file.path) as opened:
+                check_unpacked(opened, self._has_index, self.name)
             with open_file(file.path) as opened, self._reader(opened, None) as reader:
                 self._names = reader.schema.names
                 self.schema = plain_schema(reader.schema, self.name)

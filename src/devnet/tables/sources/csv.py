@@ -12,7 +12,7 @@ from devnet.core.read_ahead import read_ahead
 from devnet.core.sentence import Setting
 from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.readings.learned_kinds import needs_reading, readings_as_learned
-from devnet.tables.sources.byte_stream import open_bytes
+from devnet.tables.sources.byte_stream import has_longer_line, open_bytes
 from devnet.tables.sources.csv_head import delimiter_of, line_of, not_utf8
 from devnet.tables.sources.csv_types import (
     DIGITS,
@@ -31,7 +31,7 @@ from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError, UnfitValueError
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
-BLOCK_SIZES = (1 << 22, 1 << 26, 1 << 30)  # bytes; the next one if a row is longer
+BLOCK_SIZES = (1 << 22, 1 << 25, 1 << 28)  # bytes; the next one if a row is longer
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.*)", re.S
 )
@@ -91,8 +91,9 @@ class CsvSource(Source):
                 found, first = self._inferred()
             self.decimal_comma = True if self._decimal_point == "," else None
             self.inferred = self.schema = found
+            names = self._names_among(found, first, types, inferred)
             self.schema = pa.schema(
-                (field.name, self._type(field, first, types, inferred)) for field in found
+                (field.name, self._type(field, first, types, inferred, names)) for field in found
             )
             other = [field.name for field in found if pa.types.is_binary(field.type)]
             if other:
@@ -118,6 +119,7 @@ class CsvSource(Source):
         first: pa.RecordBatch | None,
         types: Mapping[str, pa.DataType],
         inferred: Collection[str] | None,
+        names: Collection[str],
     ) -> pa.DataType:
         """Type to read a column as, given what the first block looks like."""
         if field.name in types:
@@ -125,25 +127,42 @@ class CsvSource(Source):
             return pa.string() if self._is_readable(field.name, first, wanted) else wanted
         if inferred is not None and field.name not in inferred:
             return pa.string()
-        column = None if first is None else first.column(field.name)
-        if column is not None and self._are_names(field.name, column):
+        if field.name in names:
             return pa.string()
-        return roomy(field.type, column)
+        return roomy(field.type, None if first is None else first.column(field.name))
 
     def _is_readable(self, name: str, first: pa.RecordBatch | None, wanted: pa.DataType) -> bool:
         """Whether a column has texts that a reading makes the values that a model learned."""
-        learned = {name: kind_of(wanted).name}
-        if first is None or not self._is_learned or not needs_reading(first.schema, learned):
+        if first is None or not self._is_learned:
             return False
-        return name in readings_as_learned(first.select([name]), learned)
+        learned, column = {name: kind_of(wanted).name}, first.select([name])
+        return bool(needs_reading(column.schema, learned)) and name in readings_as_learned(
+            column, learned
+        )
 
-    def _are_names(self, name: str, column: pa.Array) -> bool:
-        """Whether numbers of the first block are names: with leading zeros, or very long."""
-        is_long = may_be_rounded(column)
-        if not is_long and not pa.types.is_integer(column.type):
-            return False
-        texts = next(self.as_written()._pieces([name])).column(name)
-        return has_leading_zeros(texts) or (is_long and share_of(texts, DIGITS) >= MOSTLY)
+    def _names_among(
+        self,
+        found: pa.Schema,
+        first: pa.RecordBatch | None,
+        types: Mapping[str, pa.DataType],
+        inferred: Collection[str] | None,
+    ) -> set[str]:
+        """Columns whose numbers are names: with leading zeros, or very long."""
+        if first is None:
+            return set()
+        open_ones = [one for one in found.names if one not in types]
+        columns = {n: first.column(n) for n in open_ones if inferred is None or n in inferred}
+        long = {name for name, column in columns.items() if may_be_rounded(column)}
+        whole = {name for name, column in columns.items() if pa.types.is_integer(column.type)}
+        if not long | whole:
+            return set()
+        texts = next(self.as_written()._pieces([n for n in columns if n in long | whole]))
+        return {
+            name
+            for name in long | whole
+            if has_leading_zeros(texts.column(name))
+            or (name in long and share_of(texts.column(name), DIGITS) >= MOSTLY)
+        }
 
     def _inferred(self) -> tuple[pa.Schema, pa.RecordBatch | None]:
         """The inferred schema of the first block, and its rows."""
@@ -153,7 +172,7 @@ class CsvSource(Source):
                     check_names(reader.schema.names, self.name)
                     return reader.schema, next(iter(reader), None)
             except pa.ArrowInvalid as error:
-                if not _is_too_long(error) or size == BLOCK_SIZES[-1]:
+                if not self._is_longer(error, size):
                     raise self._explained(error, [], size) from None
         raise AssertionError("the last size returns or raises")
 
@@ -200,8 +219,20 @@ class CsvSource(Source):
                 self._check_end(batch)
                 return
             except pa.ArrowInvalid as error:
-                if not _is_too_long(error) or size == BLOCK_SIZES[-1]:
+                if not self._is_longer(error, size):
                     raise self._explained(error, columns, size) from None
+
+    def _is_longer(self, error: pa.ArrowInvalid, size: int) -> bool:
+        """Whether a row is longer than a block, and may fit into a larger one.
+
+        A line that fits into none is found without reading it all, which may fill the memory.
+        """
+        if not _is_too_long(error) or size == BLOCK_SIZES[-1]:
+            return False
+        if size == BLOCK_SIZES[0]:
+            with self._stream() as stream:
+                return not has_longer_line(stream, BLOCK_SIZES[-1])
+        return True
 
     def _check_end(self, last: pa.RecordBatch | None) -> None:
         """Refuse a last value that swallowed the rest of the file, since its quote never closes."""
@@ -227,6 +258,8 @@ class CsvSource(Source):
 
     def _explained(self, error: pa.ArrowInvalid, columns: list[str], size: int) -> TableError:
         """The error with its line number, which only a single thread counts."""
+        if _is_too_long(error):
+            return self._too_long()
         text = self._by_one_thread(columns, size) or str(error)
         if match := _CONVERSION.search(text):
             return self._unfit(int(match[1]), match[2], match[3])
@@ -236,12 +269,23 @@ class CsvSource(Source):
                 f"{self._line(match[1])}: {match[4][:80]!r}. Correct it; text with "
                 f"{self._delimiter!r} in it must be in quotes."
             )
-        if _is_too_long(error):
-            return TableError(
-                f'{self.name} has a row of more than {size:,} bytes; look for a quote (") that '
-                "opens and never closes, or leave the longest column out of the file."
-            )
         return TableError(f"{self.name} cannot be read as CSV: {text[:200]}. Correct the file.")
+
+    def _too_long(self) -> TableError:
+        n_bytes, longest = 0, BLOCK_SIZES[-1]
+        with self._stream() as stream:
+            while chunk := stream.read(BLOCK_SIZES[0]):
+                n_bytes += len(chunk)
+                if b"\n" in chunk or n_bytes > longest:
+                    return TableError(
+                        f"{self.name} has a row of more than {longest:,} bytes; look for a quote "
+                        '(") that opens and never closes, or leave the longest column out of the '
+                        "file."
+                    )
+        return TableError(
+            f"{self.name} is a single line of {n_bytes:,} bytes; a table starts with a line of "
+            "column names, and has a line for each row."
+        )
 
     def _by_one_thread(self, columns: list[str], size: int) -> str | None:
         try:

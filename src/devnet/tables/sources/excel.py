@@ -7,14 +7,17 @@ import warnings
 from pathlib import Path
 from shlex import quote
 from typing import Any
+from zipfile import ZipFile
 
 import pyarrow as pa
 
 from devnet.core.names import known
+from devnet.tables.sources.byte_stream import MAX_UNPACKED
 from devnet.tables.sources.source import reading
 from devnet.tables.table_error import TableError
 
 EXCEL_SUFFIXES = (".xlsx", ".xlsm")
+VALUE_BYTES = 8  # of a cell that is not text, or is empty
 
 
 def split_sheet(name: str) -> tuple[str, str | None]:
@@ -25,7 +28,7 @@ def split_sheet(name: str) -> tuple[str, str | None]:
 
 
 def read_excel(path: Path, name: str, sheet: str | None) -> pa.Table:
-    """A table of a workbook; a sheet has at most a million rows, so it fits into memory."""
+    """A table of a workbook, all of it in memory."""
     try:
         import openpyxl
     except ImportError:
@@ -35,6 +38,7 @@ def read_excel(path: Path, name: str, sheet: str | None) -> pa.Table:
         ) from None
     with reading(name), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and validation, which are not read
+        _check_unpacked(path, name)
         try:
             book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         except Exception as error:  # openpyxl raises what its parsers raise
@@ -43,6 +47,17 @@ def read_excel(path: Path, name: str, sheet: str | None) -> pa.Table:
             return _table(_rows(book, name, sheet), name)
         finally:
             book.close()
+
+
+def _check_unpacked(path: Path, name: str) -> None:
+    """Refuse a workbook, which is a zip file, by the sizes that its directory states."""
+    try:
+        with ZipFile(path) as parts:
+            n_bytes = sum(part.file_size for part in parts.infolist())
+    except Exception as error:  # as below
+        raise _damaged(name, error) from error
+    if n_bytes > MAX_UNPACKED:
+        raise _too_large(name, n_bytes)
 
 
 def _rows(book: Any, name: str, sheet: str | None) -> list[tuple[Any, ...]]:
@@ -71,14 +86,35 @@ def _named(book: Any, name: str, sheet: str) -> Any:
 
 
 def _with_values(sheet: Any, name: str) -> list[tuple[Any, ...]]:
+    rows, n_bytes = [], 0
     try:
-        return [row for row in sheet.iter_rows(values_only=True) if any(map(_is_value, row))]
+        for row in sheet.iter_rows(values_only=True):
+            if any(map(_is_value, row)):
+                rows.append(_short(row))
+                n_bytes += sum(map(_value_bytes, rows[-1]))
+            if n_bytes > MAX_UNPACKED:
+                raise _too_large(name, n_bytes)
+    except TableError:
+        raise
     except Exception as error:  # as above
         raise _damaged(name, error) from error
+    return rows
+
+
+def _short(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row up to its last value; openpyxl adds cells up to the end of the sheet."""
+    return row[: max(i for i, value in enumerate(row, 1) if _is_value(value))]
+
+
+def _value_bytes(value: Any) -> int:
+    return len(value) if isinstance(value, str) else VALUE_BYTES
 
 
 def _table(rows: list[tuple[Any, ...]], name: str) -> pa.Table:
     width = max(len(row) for row in rows)
+    n_bytes = VALUE_BYTES * width * len(rows)  # empty cells are cells, too
+    if n_bytes > MAX_UNPACKED:
+        raise _too_large(name, n_bytes)
     filled = [row + (None,) * (width - len(row)) for row in rows]
     used = [i for i in range(width) if any(_is_value(row[i]) for row in filled)]
     header, values = filled[0], filled[1:]
@@ -103,4 +139,11 @@ def _damaged(name: str, error: Exception) -> TableError:
     reason = " ".join(str(error).split())[:200].rstrip(".")
     return TableError(
         f"{name} cannot be read as an Excel workbook ({reason}); save it again, or as CSV."
+    )
+
+
+def _too_large(name: str, n_bytes: int) -> TableError:
+    return TableError(
+        f"{name} unpacks to {n_bytes:,} bytes or more, and a workbook of more than "
+        f"{MAX_UNPACKED:,} is not read; save it as CSV."
     )

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import json as arrow_json
 
 from devnet.core.read_ahead import read_ahead
-from devnet.tables.sources.byte_stream import open_bytes
+from devnet.tables.sources.byte_stream import line_blocks, open_bytes
 from devnet.tables.sources.csv_types import roomy
 from devnet.tables.sources.plain_columns import plain_schema
 from devnet.tables.sources.source import Batches, Source, reading
@@ -19,6 +19,7 @@ from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError
 
 BLOCK_BYTES = 1 << 22
+LONGEST_LINE = 1 << 28  # bytes
 _CHANGED = re.compile(r"Column\(/([^)]*)\) (?:changed from|was specified to be) (.*) in row (\d+)")
 
 
@@ -44,9 +45,9 @@ class JsonLinesSource(Source):
         found: dict[str, pa.DataType] = {}
         n_rows = 0
         with reading(self.name):
+            with open_bytes(file.path) as stream:
+                _refuse_other_json(stream.read(BLOCK_BYTES), self.name)
             for block in self._blocks():
-                if not n_rows:
-                    _refuse_other_json(block, self.name)
                 table = self._parsed(block, None, n_rows)
                 n_rows += table.num_rows
                 for one in table.schema:
@@ -70,15 +71,10 @@ class JsonLinesSource(Source):
 
     def _blocks(self) -> Batches:
         """Whole lines, about BLOCK_BYTES at a time."""
-        rest = b""
         with open_bytes(self.file.path) as stream:
-            while chunk := stream.read(BLOCK_BYTES):
-                lines, newline, tail = (rest + chunk).rpartition(b"\n")
-                rest = tail
+            for lines in line_blocks(stream, BLOCK_BYTES, LONGEST_LINE, self.name):
                 if lines.strip():
-                    yield lines + newline
-        if rest.strip():
-            yield rest + b"\n"
+                    yield lines if lines.endswith(b"\n") else lines + b"\n"
 
     def _parsed(self, block: bytes, schema: pa.Schema | None, n_before: int) -> pa.Table:
         """The rows of a block, of a schema if there is one, given the rows before it."""
@@ -158,7 +154,9 @@ def _refuse_other_json(first: bytes, name: str) -> None:
 
 
 def _is_object(line: bytes) -> bool:
+    if len(line) > BLOCK_BYTES:  # as Python's objects it would take many times its size
+        return True
     try:
         return isinstance(json.loads(line), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from devnet.core.wording import path_text
 from devnet.tables.sources.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowSource
 from devnet.tables.sources.byte_stream import COMPRESSED_SUFFIXES, first_bytes
 from devnet.tables.sources.csv import CsvSource, CsvTyping
@@ -20,7 +21,7 @@ from devnet.tables.sources.flattened import FlattenedSource, is_nested
 from devnet.tables.sources.joined import JoinedSource
 from devnet.tables.sources.json_lines import JsonLinesSource
 from devnet.tables.sources.memory import file_source, memory_source
-from devnet.tables.sources.parquet import ParquetSource
+from devnet.tables.sources.parquet import ENCRYPTED_MAGIC, PARQUET_MAGIC, ParquetSource
 from devnet.tables.sources.source import BATCH_ROWS, Source, reading
 from devnet.tables.sources.svmlight import SvmlightSource
 from devnet.tables.sources.table_file import TableFile
@@ -42,7 +43,6 @@ TABLE_SUFFIXES = (
     *JSON_SUFFIXES,
     *EXCEL_SUFFIXES,
 )
-PARQUET_MAGIC = b"PAR1"
 
 
 def open_table(
@@ -95,13 +95,13 @@ def _opened(table: Any, typing: CsvTyping) -> Source:
     if not isinstance(name, str) or not name or "\0" in name:
         raise TableError(f"{name!r} is not a path; give the name of a file, for example table.csv.")
     paths, (_, sheet) = paths_of(name), split_sheet(name)
-    first_name = name if len(paths) == 1 else str(paths[0])
-    first = _open_file(paths[0], first_name, typing, sheet)
+    first_name = name if len(paths) == 1 else paths[0]
+    first = _open_file(paths[0], path_text(first_name), typing, sheet)
     if len(paths) == 1:
         return first
     same = typing._replace(types={field.name: field.type for field in first.schema})
-    others = [_open_file(path, str(path), same, sheet) for path in paths[1:]]
-    return JoinedSource(name, [first, *others])
+    others = [_open_file(path, path_text(path), same, sheet) for path in paths[1:]]
+    return JoinedSource(path_text(name), [first, *others])
 
 
 def _may_be_date(
@@ -117,10 +117,10 @@ def _may_be_date(
 def paths_of(name: str) -> list[Path]:
     """The files that a name stands for, sorted."""
     name, _ = split_sheet(name)
-    path = Path(name)
-    with reading(name):
+    path, shown = Path(name), path_text(name)
+    with reading(shown):
         try:
-            return _folder(path, name) if stat.S_ISDIR(path.stat().st_mode) else [path]
+            return _folder(path, shown) if stat.S_ISDIR(path.stat().st_mode) else [path]
         except FileNotFoundError:
             pass
         found = sorted(Path(file) for file in glob.glob(name, recursive=True))  # noqa: PTH207
@@ -128,15 +128,13 @@ def paths_of(name: str) -> list[Path]:
     if files:
         return files
     if glob.has_magic(name):
-        raise TableError(
-            f"no file matches {name}; list what there is: ls {quote(str(path.parent))}"
-        )
-    raise FileNotFoundError(_no_such_file(path, name))
+        raise TableError(f"no file matches {shown}; list what there is: ls {_quoted(path.parent)}")
+    raise FileNotFoundError(_no_such_file(path, shown))
 
 
 def files_of(name: str) -> list[TableFile]:
     """The files that a name stands for, as they are now."""
-    return [TableFile(path, str(path)) for path in paths_of(name)]
+    return [TableFile(path, path_text(path)) for path in paths_of(name)]
 
 
 def _folder(path: Path, name: str) -> list[Path]:
@@ -148,22 +146,31 @@ def _folder(path: Path, name: str) -> list[Path]:
     other = [_suffix(file) for file in files if file.is_file() and _suffix(file) in TABLE_SUFFIXES]
     folders = [file for file in files if file.is_dir()]
     if other:
-        advice = f"give its files as '{path}/*{other[0]}'"
+        advice = f"give its files as '{path_text(path)}/*{other[0]}'"
     elif folders:
-        advice = f"if its folders have some, give '{path}/**/*.parquet'"
+        advice = f"if its folders have some, give '{path_text(path)}/**/*.parquet'"
     else:
-        advice = f"list what there is: ls {quote(str(path))}"
+        advice = f"list what there is: ls {_quoted(path)}"
     raise TableError(f"{name} is a folder without Parquet files; {advice}")
 
 
 def _no_such_file(path: Path, name: str) -> str:
+    if path.is_symlink():
+        target = path_text(path.readlink())
+        return f"{name} is a link to {target}, which does not exist; mend the link, or give a file."
     if not path.parent.is_dir():
-        return f"there is no file {name}, nor a folder {path.parent}; look for it with: ls"
-    names = [file.name for file in path.parent.iterdir()]
-    near = difflib.get_close_matches(path.name, names, n=3)
+        folder = path_text(path.parent)
+        return f"there is no file {name}, nor a folder {folder}; look for it with: ls"
+    names = [path_text(file.name) for file in path.parent.iterdir()]
+    near = difflib.get_close_matches(path_text(path.name), names, n=3)
     if near:
         return f"there is no file {name}. Did you mean {', '.join(map(repr, near))}?"
-    return f"there is no file {name}; list what there is: ls {quote(str(path.parent))}"
+    return f"there is no file {name}; list what there is: ls {_quoted(path.parent)}"
+
+
+def _quoted(path: Path) -> str:
+    """A path as an argument of a command."""
+    return quote(path_text(path))
 
 
 def _open_file(path: Path, name: str, typing: CsvTyping, sheet: str | None) -> Source:
@@ -180,7 +187,7 @@ def _source_of(file: TableFile, typing: CsvTyping, sheet: str | None) -> Source:
     magic, suffix = first_bytes(file.path), _suffix(file.path)
     if not magic:
         raise TableError(f"{file.name} is empty; give a file with a table in it.")
-    if magic.startswith(PARQUET_MAGIC) or suffix in PARQUET_SUFFIXES:
+    if magic.startswith((PARQUET_MAGIC, ENCRYPTED_MAGIC)) or suffix in PARQUET_SUFFIXES:
         return ParquetSource(file)
     refuse_unsupported(suffix, magic, file.path, file.name)
     if magic.startswith((FILE_MAGIC, STREAM_MAGIC)) or suffix in ARROW_SUFFIXES:

@@ -1,17 +1,21 @@
 """Parquet files, decoded by several threads in constant memory."""
 
 from collections.abc import Collection
-from typing import final
+from typing import Any, final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from devnet.core.read_ahead import read_ahead
-from devnet.tables.sources.byte_stream import open_file
+from devnet.tables.sources.byte_stream import first_bytes, open_file
+from devnet.tables.sources.parquet_sizes import ParquetSizes
 from devnet.tables.sources.plain_columns import plain_schema
-from devnet.tables.sources.source import BATCH_ROWS, Batches, Source, reading
+from devnet.tables.sources.source import Batches, Source, reading
 from devnet.tables.sources.table_file import TableFile
+from devnet.tables.table_error import TableError
 
+PARQUET_MAGIC, ENCRYPTED_MAGIC = b"PAR1", b"PARE"
+SIGNATURE_BYTES = 28  # behind the footer of a file with encrypted columns
 BATCH_BYTES = 1 << 26  # of a batch of a wide table, at most
 BUFFER_BYTES = 1 << 18  # of a column, read at once
 CODE_BYTES = 4  # of a text in the file, at most, if it is stored as a code of a dictionary
@@ -28,16 +32,23 @@ class ParquetSource(Source):
 
     file: TableFile
 
-    def __init__(self, file: TableFile, coded: Collection[str] = ()) -> None:
+    def __init__(
+        self, file: TableFile, coded: Collection[str] = (), sizes: ParquetSizes | None = None
+    ) -> None:
         self.name, self.file, self.paths = file.name, file, (file.path,)
         self._coded = list(coded)
+        if first_bytes(file.path).startswith(ENCRYPTED_MAGIC):
+            raise _encrypted(self.name)
         with (
             reading(self.name),
             open_file(file.path) as opened,
             pq.ParquetFile(opened, read_dictionary=self._coded) as parquet,
         ):
             self._metadata = parquet.metadata
+            if _footer_bytes(opened) == self._metadata.serialized_size + SIGNATURE_BYTES:
+                raise _encrypted(self.name)  # Arrow ends the process if asked about its columns
             self.schema = plain_schema(parquet.schema_arrow, self.name)
+        self._sizes = sizes or ParquetSizes(file.path, self.name, self._metadata)
         self.n_rows = self._metadata.num_rows
         file.check_rows(self.n_rows)
 
@@ -48,8 +59,9 @@ class ParquetSource(Source):
             for name in self.schema.names
             if name in columns and self.schema.field(name).type == pa.string()
         ]
+        stored = [one for one in coded if self._has_codes(one)]
         with self.file.unchanged():
-            return ParquetSource(self.file, [one for one in coded if self._has_codes(one)])
+            return ParquetSource(self.file, stored, self._sizes)
 
     def _has_codes(self, name: str) -> bool:
         """Whether a column is so small that its texts must be in a dictionary."""
@@ -77,9 +89,23 @@ class ParquetSource(Source):
             yield from parquet.iter_batches(self._batch_rows(columns), columns=columns)
 
     def _batch_rows(self, columns: list[str]) -> int:
-        """Rows of a batch, fewer if they are long."""
+        """Rows of a batch, fewer if they are long or may become long when they are unpacked."""
         groups = [self._metadata.row_group(i) for i in range(self._metadata.num_row_groups)]
         n_rows = max(1, self._metadata.num_rows)
         share = len(columns) / max(1, len(self.schema))
         row_bytes = share * sum(group.total_byte_size for group in groups) / n_rows
-        return int(max(1, min(BATCH_ROWS, BATCH_BYTES / max(1.0, row_bytes))))
+        n_at_once = self._sizes.rows_at_once(columns)
+        return int(max(1, min(n_at_once, BATCH_BYTES / max(1.0, row_bytes))))
+
+
+def _footer_bytes(file: Any) -> int:
+    """Length of the footer, with its signature if it has one."""
+    file.seek(file.size() - 8)
+    return int.from_bytes(file.read(4), "little")
+
+
+def _encrypted(name: str) -> TableError:
+    return TableError(
+        f"{name} is encrypted, or some of its columns are; decrypt it first where its keys are, "
+        "for example with pyarrow.parquet.encryption, and write it again without."
+    )

@@ -9,14 +9,18 @@ from shlex import quote
 from typing import final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from devnet.core.names import known
+from devnet.tables.sources.byte_stream import MAX_UNPACKED
 from devnet.tables.sources.plain_columns import plain_batch
 from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError
 
 BATCH_ROWS = 65_536
+FEW = 4  # a batch that could unpack to too much is cut to this part of what it may unpack to
 Batches = Generator[pa.RecordBatch, None, None]
+_TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 
 class Source(ABC):
@@ -56,11 +60,12 @@ class Source(ABC):
     @final
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows in order, at most BATCH_ROWS at a time; only these columns are read."""
-        names = self.schema.names
+        names = dict.fromkeys(self.schema.names)
         chosen = list(names if columns is None else columns)
         try:
             for column in chosen:
-                known(column, names, f"column of {self.name}")
+                if column not in names:
+                    known(column, names, f"column of {self.name}")
         except ValueError as error:
             raise TableError(str(error)) from None
         return self._in_pieces(chosen)
@@ -91,8 +96,9 @@ class Source(ABC):
         is_same = nullcontext() if self.file is None else self.file.unchanged()
         with reading(self.name), is_same, closing(self._checked(columns)) as pieces:
             for piece in pieces:
-                for start in range(0, piece.num_rows, BATCH_ROWS):
-                    yield plain_batch(piece.slice(start, BATCH_ROWS), schema)
+                step = rows_at_once(_coded_bytes(piece))
+                for start in range(0, piece.num_rows, step):
+                    yield plain_batch(piece.slice(start, step), schema)
 
     def _checked(self, columns: list[str]) -> Batches:
         """Batches of any number of rows, of the file that was opened and no other."""
@@ -113,6 +119,20 @@ class Source(ABC):
         """Batches of any number of rows, with at least these columns."""
 
 
+def rows_at_once(row_bytes: int) -> int:
+    """Rows of a batch, few if a batch of rows that may be so long could unpack to very much."""
+    if row_bytes * BATCH_ROWS <= MAX_UNPACKED:
+        return BATCH_ROWS
+    return max(1, MAX_UNPACKED // FEW // row_bytes)
+
+
+def _coded_bytes(batch: pa.RecordBatch) -> int:
+    """Bytes of a row if each of its codes stands for the longest text of its dictionary."""
+    coded = (one.dictionary for one in batch.columns if isinstance(one, pa.DictionaryArray))
+    texts = [values for values in coded if values.type in _TEXTS]
+    return sum(pc.max(pc.binary_length(values)).as_py() or 0 for values in texts)
+
+
 @contextmanager
 def reading(name: str) -> Iterator[None]:
     """Turn whatever goes wrong while reading a table into a clear error."""
@@ -129,7 +149,14 @@ def reading(name: str) -> Iterator[None]:
             f"{name} cannot be read: {error.strerror}. Check the name, and that you may read it "
             f"(ls -l {quote(name)})."
         ) from error
-    except (pa.ArrowException, EOFError, LZMAError, UnicodeError) as error:
+    except LZMAError as error:
+        if "Memory usage limit" in str(error):
+            raise TableError(
+                f"{name} needs more than {MAX_UNPACKED:,} bytes of memory to be unpacked; compress "
+                "it again with xz -9 or less."
+            ) from error
+        raise TableError(_damaged(name, error)) from error
+    except (pa.ArrowException, EOFError, UnicodeError) as error:
         raise TableError(_damaged(name, error)) from error
 
 

@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from devnet.core.read_ahead import read_ahead
-from devnet.tables.sources.byte_stream import open_bytes
+from devnet.tables.sources.byte_stream import line_blocks, open_bytes
 from devnet.tables.sources.source import Batches, Source, reading
 from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError
 
 BLOCK_SIZE = 1 << 22  # bytes
+LONGEST_LINE = 1 << 26  # bytes; about 5 million pairs
 PAIR = pa.struct([("index", pa.int32()), ("value", pa.float32())])
 SCHEMA = pa.schema([("label", pa.float64()), ("features", pa.list_(PAIR))])
 _SKIPPED = re.compile(rb"#[^\n]*|(?<=\s)qid:\S*")
@@ -52,16 +53,9 @@ class SvmlightSource(Source):
     def _parsed(self) -> Batches:
         n_lines = 0
         with open_bytes(self.file.path) as stream:
-            rest = b""
-            while chunk := stream.read(BLOCK_SIZE):
-                lines, newline, rest_of_chunk = chunk.rpartition(b"\n")
-                if not newline:
-                    rest += chunk
-                    continue
-                yield self._batch(rest + lines + newline, n_lines)
-                n_lines += lines.count(b"\n") + 1
-                rest = rest_of_chunk
-        yield self._batch(rest + b"\n", n_lines)
+            for lines in line_blocks(stream, BLOCK_SIZE, LONGEST_LINE, self.name):
+                yield self._batch(lines if lines.endswith(b"\n") else lines + b"\n", n_lines)
+                n_lines += lines.count(b"\n")
 
     def _batch(self, block: bytes, n_lines: int) -> pa.RecordBatch:
         if b"#" in block or b"qid:" in block:

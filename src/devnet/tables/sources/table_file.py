@@ -6,6 +6,7 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple, final
 
+from devnet.core.wording import path_text
 from devnet.tables.table_error import TableError
 
 
@@ -78,7 +79,7 @@ def changed(name: str, path: Path | str = "FILE") -> TableError:
     """The error about a table of which two passes would read different rows."""
     return TableError(
         f"{name} was changed while it was read, so its rows may be those of two tables. Try again "
-        f"when nothing writes to it, or give a copy: cp {quote(str(path))} COPY"
+        f"when nothing writes to it, or give a copy: cp {quote(path_text(path))} COPY"
     )
 
 

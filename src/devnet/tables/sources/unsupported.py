@@ -3,6 +3,7 @@
 from pathlib import Path
 from shlex import quote
 
+from devnet.core.wording import path_text
 from devnet.tables.table_error import TableError
 
 _PANDAS = "write it as Parquet with pandas: pandas.{reader}({name!r}).to_parquet('NEW.parquet')"
@@ -57,5 +58,5 @@ def refuse_unsupported(suffix: str, magic: bytes, path: Path, name: str) -> None
     found = _FEATHER_1 if magic.startswith(b"FEA1") else _UNSUPPORTED.get(suffix)
     if found is not None:
         what, advice = found
-        todo = advice.format(name=name, quoted=quote(str(path)))
+        todo = advice.format(name=name, quoted=quote(path_text(path)))
         raise TableError(f"{name} is {what}, which is not read; {todo}.")

@@ -1,0 +1,130 @@
+"""How much the batches of an Arrow file unpack to, found before they are unpacked.
+
+The buffers of a compressed batch start with their unpacked length. Arrow takes that much memory at
+once, and does not tell beforehand; so the messages of the file are read here (see "Encapsulated
+message format" of the Arrow columnar format). Their metadata are tables of FlatBuffers.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from devnet.tables.sources.byte_stream import MAX_UNPACKED
+from devnet.tables.table_error import TableError
+
+CONTINUATION = b"\xff\xff\xff\xff"
+_DICTIONARY, _BATCH = 2, 3  # kinds of messages
+_HEADER_KIND, _HEADER, _BODY_LENGTH = 1, 2, 3  # fields of a message
+_BUFFERS, _COMPRESSION = 2, 3  # of a batch
+_DATA = 1  # of a dictionary
+_DICTIONARIES, _BATCHES = 2, 3  # of the index
+_LENGTH = struct.Struct("<i")
+
+
+class _Message(NamedTuple):
+    metadata: bytes
+    body: int  # where it starts
+
+
+def check_unpacked(file: Any, has_index: bool, name: str) -> None:
+    """Refuse a file with a batch that unpacks to more than MAX_UNPACKED bytes."""
+    messages = _indexed(file) if has_index else _streamed(file)
+    try:
+        largest = max((_unpacked(file, message) for message in messages), default=0)
+    except (struct.error, ValueError, IndexError):
+        return  # damaged, which Arrow reports
+    if largest > MAX_UNPACKED:
+        raise TableError(
+            f"{name} has a batch that unpacks to {largest:,} bytes, and more than {MAX_UNPACKED:,} "
+            "are not read at once; write it again in smaller batches, or as Parquet."
+        )
+
+
+def _streamed(file: Any) -> Iterator[_Message]:
+    """All messages, one after the other."""
+    position = 0
+    while (message := _message(file, position)) is not None:
+        yield message
+        position = message.body + _body_length(message.metadata)
+
+
+def _indexed(file: Any) -> Iterator[_Message]:
+    """The messages that the index at the end names."""
+    end = file.size() - len("ARROW1") - _LENGTH.size
+    (size,) = _LENGTH.unpack(file.read_at(_LENGTH.size, end))
+    index = file.read_at(size, end - size)
+    root = _indirect(index, 0)
+    for number in (_DICTIONARIES, _BATCHES):
+        for block in _structs(index, root, number, 24):
+            position, length = struct.unpack_from("<qi", block)
+            if (message := _message(file, position)) is not None:
+                yield message._replace(body=position + length)
+
+
+def _message(file: Any, position: int) -> _Message | None:
+    """The message at a position; None at the end."""
+    start = file.read_at(8, position)
+    if start[:4] == CONTINUATION:
+        start, position = start[4:], position + 4
+    if len(start) < 4:
+        return None
+    (size,) = _LENGTH.unpack(start[:4])
+    return _Message(file.read_at(size, position + 4), position + 4 + size) if size > 0 else None
+
+
+def _body_length(metadata: bytes) -> int:
+    at = _field(metadata, _indirect(metadata, 0), _BODY_LENGTH)
+    return max(0, struct.unpack_from("<q", metadata, at)[0]) if at else 0
+
+
+def _unpacked(file: Any, message: _Message) -> int:
+    """Bytes that the buffers of a message take; 0 if they are stored as they are, or are few."""
+    data = message.metadata
+    batch = _batch(data)
+    if batch is None or not _field(data, batch, _COMPRESSION):
+        return 0
+    total = 0
+    for buffer in _structs(data, batch, _BUFFERS, 16):
+        offset, length = struct.unpack("<qq", buffer)
+        if length > 8:
+            (size,) = struct.unpack("<q", file.read_at(8, message.body + offset))
+            total += max(size, 0)  # -1 if it is not compressed
+    return total
+
+
+def _batch(data: bytes) -> int | None:
+    """Where the batch is described in the metadata of a message; None if it has none."""
+    root = _indirect(data, 0)
+    kind, header = _field(data, root, _HEADER_KIND), _field(data, root, _HEADER)
+    if not kind or not header or data[kind] not in (_DICTIONARY, _BATCH):
+        return None
+    table = _indirect(data, header)
+    if data[kind] == _BATCH:
+        return table
+    nested = _field(data, table, _DATA)
+    return _indirect(data, nested) if nested else None
+
+
+def _indirect(data: bytes, at: int) -> int:
+    return at + int(struct.unpack_from("<I", data, at)[0])
+
+
+def _field(data: bytes, table: int, number: int) -> int:
+    """Where a field of a table is; 0 if it has none."""
+    layout = table - int(struct.unpack_from("<i", data, table)[0])
+    (size,) = struct.unpack_from("<H", data, layout)
+    at = 4 + 2 * number
+    if layout < 0 or at >= size:
+        return 0
+    (offset,) = struct.unpack_from("<H", data, layout + at)
+    return table + offset if offset else 0
+
+
+def _structs(data: bytes, table: int, number: int, size: int) -> Iterator[bytes]:
+    """The items of a vector, `size` bytes each."""
+    at = _field(data, table, number)
+    if at:
+        vector = _indirect(data, at)
+        (count,) = struct.unpack_from("<I", data, vector)
+        for i in range(count):
+            yield data[vector + 4 + i * size : vector + 4 + (i + 1) * size]
