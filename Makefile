@@ -4,7 +4,7 @@ BIN = .venv/bin
 SOURCES = src tests benchmarks
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: help demo test check browser picture bench reproduce clean
+.PHONY: help demo test check campaign browser picture bench reproduce clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 11
@@ -26,6 +26,9 @@ check: .venv/installed  ## check format, lint and types, and run the fast tests
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -m "not slow"
+
+campaign: .venv/installed  ## try thousands of damaged models, odd tables, kills and hostile names; may be stopped and resumed
+	PYTHONPATH=tests $(BIN)/python -m campaigns
 
 browser:  ## install the browser that reports are tested in (Debian, as root)
 	@command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; }

@@ -23,7 +23,7 @@ from devnet.experiments.verdicts import Verdict, check, tally_text
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
-DOCUMENTS = [*GUIDES, "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+DOCUMENTS = [*GUIDES, "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
 TEXTS = {name: (ROOT / name).read_text() for name in DOCUMENTS}
 README = TEXTS["README.md"]
 PROGRAMS = [

@@ -1,0 +1,22 @@
+"""Every campaign by its name."""
+
+from campaigns import (
+    changing_inputs,
+    concurrent_readers,
+    injected_cells,
+    kills,
+    mutated_models,
+    random_tables,
+    random_texts,
+)
+
+_MODULES = (
+    mutated_models,
+    random_tables,
+    random_texts,
+    kills,
+    changing_inputs,
+    injected_cells,
+    concurrent_readers,
+)
+CAMPAIGNS = {module.CAMPAIGN.name: module.CAMPAIGN for module in _MODULES}
