@@ -21,6 +21,7 @@ ENCODINGS = [*("utf-8",) * 12, *("utf-8-sig",) * 3, "latin-1", "utf-16", "cp1252
 QUOTES = ["where needed", "where needed", "all", "text"]
 METHODS = ["DevNet", "DevNet", "iForest", "logistic regression", RECOMMENDED]
 CELLS = [text for text in TEXTS if "\0" not in text]
+ODD = [" 5 ", "5 ", "2020-01-01 ", " 31/12/2019", "1,5", "-", "1e400", "0x1F", "5 5", "12:30", "∞"]
 NUMBERS = ["{:.2f}", "{:.0f}", "${:,.2f}", "{:,.0f}", "{:.1f}%", "€{:.2f}", "({:.0f})", "{:.3e}"]
 FLAWS = [
     *("none",) * 14,
@@ -107,7 +108,10 @@ def _column(rng: random.Random, n_rows: int) -> list[str]:
         values = [" ".join(rng.choices(WORDS, k=rng.randint(2, 12))) for _ in range(n_rows)]
     else:
         values = [rng.choice(CELLS) for _ in range(n_rows)]
-    return [missing if rng.random() < share else value for value in values]
+    values = [missing if rng.random() < share else value for value in values]
+    if values and rng.random() < 0.2:
+        values[rng.randrange(n_rows)] = rng.choice([*CELLS, *ODD])
+    return values
 
 
 def _labels(rng: random.Random, n_rows: int) -> list[str]:

@@ -185,6 +185,12 @@ def size_of(tensors: dict[str, np.ndarray], name: str) -> int:
     return tensors[name].size if name in tensors else 0
 
 
+def ascends(numbers: np.ndarray, *, strictly: bool = True) -> bool:
+    """Whether numbers of a model file are in order; their differences may overflow."""
+    before, after = numbers[:-1], numbers[1:]
+    return bool((before < after).all() if strictly else (before <= after).all())
+
+
 def edited(what: str, reason: str) -> ModelFileError:
     """The error to raise for a part of a model file that `save` cannot have written."""
     return ModelFileError(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.core.model_file import edited, size_of, tensor
+from devnet.core.model_file import ascends, edited, size_of, tensor
 
 NO_CHILD = -1  # both children of a leaf
 PREFIX = "tree"  # of the names of a forest's arrays in a model file
@@ -200,7 +200,7 @@ class Forest:
 
 
 def _check_starts(start: np.ndarray, n_nodes: int) -> None:
-    is_valid = len(start) and start[0] == 0 and (np.diff(start) > 0).all() and start[-1] < n_nodes
+    is_valid = len(start) and start[0] == 0 and ascends(start) and start[-1] < n_nodes
     if not is_valid:
         raise edited("the trees", f"its trees must start one after another in {n_nodes} nodes")
 

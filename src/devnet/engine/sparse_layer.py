@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from devnet.core.known_columns import KnownColumns
-from devnet.core.model_file import ModelFileError, size_of, tensor
+from devnet.core.model_file import ModelFileError, ascends, size_of, tensor
 from devnet.core.rows import has_finite_sum
 
 SPARSE_TENSORS = ("first_kernel", "columns")  # of a model file
@@ -76,8 +76,7 @@ class SparseKernel:
         n_known = size_of(tensors, "columns")
         columns = tensor(tensors, "columns", (n_known,), "int64")
         kernel = tensor(tensors, "first_kernel", (m, n_known, h), largest=LARGEST_WEIGHT)
-        in_order = bool((np.diff(columns) > 0).all())
-        if n_known and not (in_order and columns[0] >= 0 and columns[-1] < n_columns):
+        if n_known and not (ascends(columns) and columns[0] >= 0 and columns[-1] < n_columns):
             raise ModelFileError(
                 "the columns of the model file's first kernel must ascend from 0 to "
                 f"{n_columns - 1}; the file was edited or damaged."

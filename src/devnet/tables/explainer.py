@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from devnet.core.model_file import edited, field, is_texts, size_of, tensor
+from devnet.core.model_file import ascends, edited, field, is_texts, size_of, tensor
 from devnet.core.rows import WIDE
 from devnet.core.wording import contribution_text
 from devnet.detectors.base import ScoreError
@@ -273,7 +273,7 @@ class Explainer:
         column = tensor(tensors, "profile_column", (n,), "int64")
         start = tensor(tensors, "profile_start", (len(ids) + 1,), "int64")
         n_names = len(encoder.names)
-        is_valid = start[0] == 0 and start[-1] == n and (np.diff(start) >= 0).all()
+        is_valid = start[0] == 0 and start[-1] == n and ascends(start, strictly=False)
         if not is_valid or (n and not (column.min() >= 0 and column.max() < n_names)):
             raise edited("the reasons of labelled anomalies", "they are of other columns")
         profiles = sp.csr_array((value, column, start), shape=(len(ids), n_names))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from devnet.tables.sources.csv import CsvSource
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
 
@@ -263,3 +264,20 @@ def test_values_as_written_come_in_the_batches_of_the_table(write):
     found = pa.Table.from_batches(written).to_pydict()
     assert found["a"] == ["01", "NA", " 1.50"] * 400 + [""]
     assert found["b"] == ["2024-03-03", None, "?"] * 400 + ["y" * 3000]
+
+
+def test_a_file_of_many_columns_is_opened_by_a_few_reads(write, monkeypatch):
+    monkeypatch.setattr("devnet.tables.sources.csv.BLOCK_SIZES", (1 << 20, 1 << 21))
+    names = [f"c{i}" for i in range(300)]
+    rows = "".join(",".join(f"{i}{j:03}" for j in range(300)) + "\n" for i in range(20))
+    write(",".join(names) + "\n" + rows + ",".join(["007"] * 300) + "\n")
+    opened, original = [], CsvSource._open
+
+    def counted(source, *arguments, **options):
+        opened.append(arguments)
+        return original(source, *arguments, **options)
+
+    monkeypatch.setattr(CsvSource, "_open", counted)
+    source = open_table("t.csv")
+    assert len(opened) <= 3
+    assert {str(kind) for kind in source.schema.types} == {"string"}  # 007 is a name

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.core.model_file import ModelFileError, edited, size_of, tensor
+from devnet.core.model_file import ModelFileError, ascends, edited, size_of, tensor
 from devnet.core.rows import Rows, to_single
 
 N_COMPONENTS = 1000
@@ -58,7 +58,7 @@ class Projection:
             tensor(tensors, name, shape, kind, LARGEST if name == "projection_value" else np.inf)
             for (name, kind), shape in zip(TENSORS.items(), shapes, strict=True)
         )
-        in_order = start[0] == 0 and start[-1] == size and (np.diff(start) >= 0).all()
+        in_order = start[0] == 0 and start[-1] == size and ascends(start, strictly=False)
         if not (in_order and ((column >= 0) & (column < n_columns)).all()):
             raise ModelFileError(
                 f"the projection of the model file is not a matrix of {N_COMPONENTS} rows and "

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from devnet.core.layout import Layout
-from devnet.core.model_file import edited, size_of, tensor
+from devnet.core.model_file import ascends, edited, size_of, tensor
 from devnet.detectors.ensemble.pool import Pool
 
 LEAST_RATE = 1e-30  # at which a row is drawn, relative to others; float32 holds its inverse
@@ -51,7 +51,7 @@ class Bags(NamedTuple):
             raise edited("the bags", "a bag holds no labelled anomaly")
         if anomalies.sum(axis=1, dtype=np.float64).max() > MOST_DRAWN:
             raise edited("the bags", "a bag holds more labelled anomalies than possible")
-        if labelled[0] < 0 or (np.diff(labelled) <= 0).any():
+        if labelled[0] < 0 or not ascends(labelled):
             raise edited("the bags", "the indices of labelled rows must be ascending")
         return cls(unlabelled, anomalies, labelled)
 

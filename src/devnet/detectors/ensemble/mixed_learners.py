@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from devnet.core.layout import Layout
-from devnet.core.model_file import edited, size_of, tensor
+from devnet.core.model_file import ascends, edited, size_of, tensor
 from devnet.detectors.ensemble.combination import combine
 from devnet.detectors.ensemble.csr_learners import CsrLearners
 from devnet.detectors.ensemble.learners import OutOfBag, Settings
@@ -147,7 +147,7 @@ class MixedLearners(CsrLearners):
         n_texts = size_of(tensors, "text_span") // 2
         spans = tensor(tensors, "text_span", (n_texts, 2), "int64")
         edges = np.concatenate([[0], spans.ravel(), [n_columns]])
-        is_valid = n_texts and (np.diff(edges) >= 0).all() and (spans[:, 0] < spans[:, 1]).all()
+        is_valid = n_texts and ascends(edges, strictly=False) and (spans[:, 0] < spans[:, 1]).all()
         n_narrow = n_columns - int((spans[:, 1] - spans[:, 0]).sum())
         if not is_valid or not n_narrow:
             raise edited("the ensemble", f"texts must be some of {n_columns} columns, in order")

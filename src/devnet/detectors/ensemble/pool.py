@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from devnet.core.layout import Layout
-from devnet.core.model_file import edited, tensor
+from devnet.core.model_file import ascends, edited, tensor
 
 Matrix = Any
 """Rows as learners take them: a float32 array (b, d), or float32 CSR if d is very large."""
@@ -51,7 +51,7 @@ def checksum(rows: Matrix) -> int:
 def read_ascending(tensors: dict[str, np.ndarray], name: str, size: int, end: int) -> np.ndarray:
     """Ascending numbers from 0 to below `end`, out of a model file."""
     numbers = tensor(tensors, name, (size,), "int64")
-    if size and not (numbers[0] >= 0 and (np.diff(numbers) > 0).all() and numbers[-1] < end):
+    if size and not (numbers[0] >= 0 and ascends(numbers) and numbers[-1] < end):
         raise edited("the ensemble", f"{name!r} must be ascending numbers below {end}")
     return numbers
 

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import ndtri
 
-from devnet.core.model_file import edited, size_of, tensor
+from devnet.core.model_file import ascends, edited, size_of, tensor
 
 MAX_KNOTS = 256  # of a column; between knots the encoding is linear
 EXTREME = 4.0  # the largest normal score, that of one row in 30,000
@@ -84,13 +84,13 @@ class RankNormal:
         knots = tensor(tensors, TENSORS[0], (size,))
         normal = tensor(tensors, TENSORS[1], (size,))
         start = tensor(tensors, TENSORS[2], (n_columns,), "int64")
-        sizes = np.diff(start, append=size)
         is_first = np.zeros(size + 1, dtype=bool)
-        if start[0] == 0 and (sizes >= 2).all():
+        in_order = start[0] == 0 and ascends(start) and start[-1] < size
+        if in_order and (np.diff(start, append=size) >= 2).all():
             is_first[start] = True
-            ascends = [(np.diff(part) > 0) | is_first[1:size] for part in (knots, normal)]
+            rises = [(np.diff(part) > 0) | is_first[1:size] for part in (knots, normal)]
             is_bounded = np.abs(knots).max() <= LARGEST and np.abs(normal).max() <= EXTREME
-            if np.all(ascends) and is_bounded:
+            if np.all(rises) and is_bounded:
                 return cls(knots, normal, start)
         raise edited(
             "the encoding", "each column must have at least two knots, ascending and within bounds"

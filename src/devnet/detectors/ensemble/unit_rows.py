@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from devnet.core.known_columns import KnownColumns
-from devnet.core.model_file import edited, size_of, tensor
+from devnet.core.model_file import ascends, edited, size_of, tensor
 from devnet.core.sparse_matrix import without_duplicates
 
 ENOUGH_ROWS = 2  # a column that occurs in a single training row says nothing about other rows
@@ -81,8 +81,7 @@ class UnitRows:
         size = size_of(tensors, "unit_column")
         columns = tensor(tensors, "unit_column", (size,), "int64")
         inverse_unit = tensor(tensors, "unit_inverse", (size,))
-        is_ascending = (np.diff(columns) > 0).all()
-        if size and not (is_ascending and columns[0] >= 0 and columns[-1] < n_columns):
+        if size and not (ascends(columns) and columns[0] >= 0 and columns[-1] < n_columns):
             raise edited("the columns", f"they must be ascending numbers below {n_columns}")
         if not (inverse_unit > 0).all():
             raise edited("the columns", "their units must be positive")

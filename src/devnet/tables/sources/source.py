@@ -95,8 +95,11 @@ class Source(ABC):
         schema = pa.schema([self.schema.field(column) for column in columns])
         is_same = nullcontext() if self.file is None else self.file.unchanged()
         with reading(self.name), is_same, closing(self._checked(columns)) as pieces:
+            coded: list[int] | None = None
             for piece in pieces:
-                step = rows_at_once(_coded_bytes(piece))
+                if coded is None:
+                    coded = [i for i, kind in enumerate(piece.schema.types) if _is_coded(kind)]
+                step = rows_at_once(_coded_bytes(piece, coded))
                 for start in range(0, piece.num_rows, step):
                     yield plain_batch(piece.slice(start, step), schema)
 
@@ -126,11 +129,14 @@ def rows_at_once(row_bytes: int) -> int:
     return max(1, MAX_UNPACKED // FEW // row_bytes)
 
 
-def _coded_bytes(batch: pa.RecordBatch) -> int:
-    """Bytes of a row if each of its codes stands for the longest text of its dictionary."""
-    coded = (one.dictionary for one in batch.columns if isinstance(one, pa.DictionaryArray))
-    texts = [values for values in coded if values.type in _TEXTS]
-    return sum(pc.max(pc.binary_length(values)).as_py() or 0 for values in texts)
+def _is_coded(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_dictionary(kind)) and kind.value_type in _TEXTS
+
+
+def _coded_bytes(batch: pa.RecordBatch, coded: list[int]) -> int:
+    """Bytes of a row if its codes stand for the longest texts, given the columns of codes."""
+    lengths = (pc.binary_length(batch.column(i).dictionary) for i in coded)
+    return sum(pc.max(one).as_py() or 0 for one in lengths)
 
 
 @contextmanager
