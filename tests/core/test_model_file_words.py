@@ -4,7 +4,7 @@ import json
 import struct
 
 import pytest
-from safetensors.numpy import save_file
+from support.model_files import write_sealed
 from support.tasks import make_task
 
 import devnet
@@ -42,7 +42,7 @@ def test_long_texts_of_a_header_are_cut(edit, parts, tmp_path):
     header, tensors = parts
     edit = {**edit}
     edit["parameters"] = {**header["parameters"], **edit.get("parameters", {})}
-    save_file(tensors, tmp_path / "m", metadata={"devnet": json.dumps(header | edit)})
+    write_sealed(tmp_path / "m", header | edit, tensors)
     with pytest.raises(ModelFileError) as raised:
         devnet.load(tmp_path / "m")
     assert len(str(raised.value)) < 600 + len(str(tmp_path))
@@ -50,8 +50,7 @@ def test_long_texts_of_a_header_are_cut(edit, parts, tmp_path):
 
 def test_the_long_name_of_an_unknown_tensor_is_cut(parts, tmp_path):
     header, tensors = parts
-    metadata = {"devnet": json.dumps(header)}
-    save_file({**tensors, LONG: tensors["parameters"]}, tmp_path / "m", metadata=metadata)
+    write_sealed(tmp_path / "m", header, {**tensors, LONG: tensors["parameters"]})
     with pytest.raises(ModelFileError, match=r"unknown tensor 'xxx.*\.\.\.\.$") as raised:
         devnet.load(tmp_path / "m")
     assert len(str(raised.value)) < 200
