@@ -310,5 +310,5 @@ def _model(version: str) -> bytes:
 
 
 CAMPAIGN = Campaign(
-    "changing_inputs", make, judge, n_cases=600, n_short=8, seconds=60, megabytes=1500
+    "changing_inputs", make, judge, n_cases=600, n_short=8, seconds=30, megabytes=1500
 )

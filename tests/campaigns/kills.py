@@ -260,4 +260,4 @@ def _reference(verb: str) -> Reference:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-CAMPAIGN = Campaign("kills", make, judge, n_cases=200, n_short=2, seconds=240)
+CAMPAIGN = Campaign("kills", make, judge, n_cases=200, n_short=2, seconds=80)

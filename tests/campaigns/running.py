@@ -18,7 +18,7 @@ from campaigns.campaign import REFUSED, RIGHT, WRONG, Campaign, Outcome, judged,
 
 MOST_MEMORY = 8 << 30  # bytes of addresses: a runaway case must not take the machine with it
 PREPARATION = 120.0  # seconds that making a case may take, such as fitting the model to damage
-GRACE = 5.0  # seconds after which a case that should have ended is ended
+PATIENCE = 4  # times the computing that a case may take, by the clock
 SOURCES = (Path(devnet.__file__).parent, Path(__file__).parent)
 
 
@@ -43,7 +43,7 @@ class Worker:
         what = "a case that is not made yet"
         try:
             what = self._receive(PREPARATION)
-            outcome: Outcome = self._receive(campaign.seconds + GRACE)
+            outcome: Outcome = self._receive(PATIENCE * campaign.seconds)
             return outcome
         except TimeoutError as error:
             said = str(error)

@@ -27,7 +27,7 @@ def worker():
         ("sentence", REFUSED, "unknown data set 'fruad'; known are fraud. Did you mean 'fraud'?"),
         ("error", WRONG, "TypeError: bad operand type for abs(): 'str' (devnet/core/wording.py:"),
         ("finding", WRONG, "2 is not 3"),
-        ("slow", WRONG, "it took 0 s, more than 0 s"),
+        ("slow", WRONG, "it took 1 s, more than 1 s"),
         ("large", WRONG, " MB, more than 100 MB"),
         ("crash", WRONG, "the process died: SIGSEGV"),
     ],
@@ -38,10 +38,8 @@ def test_every_end_is_told(worker, end, verdict, said):
     assert said in outcome.said
 
 
-def test_a_case_that_never_ends_is_ended(worker, monkeypatch):
-    monkeypatch.setattr(running, "GRACE", 0.5)
-    assert "did not end within" in worker.judge(campaign("stall"), 0).said
-    monkeypatch.undo()
+def test_a_case_that_never_ends_is_ended(worker):
+    assert "did not end within 4 s" in worker.judge(campaign("stall"), 0).said
     assert worker.judge(campaign("right"), 0).verdict == RIGHT
 
 

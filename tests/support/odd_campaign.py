@@ -13,7 +13,7 @@ from devnet.core.wording import number_text
 
 def campaign(end):
     """A campaign all of whose cases end in this way."""
-    return Campaign("odd", partial(_case, end), judge, 3, 1, seconds=0.2, megabytes=100)
+    return Campaign("odd", partial(_case, end), judge, 3, 1, seconds=1.0, megabytes=100)
 
 
 def _case(end, rng):
@@ -22,15 +22,26 @@ def _case(end, rng):
 
 def judge(end, folder):
     """End as the case says."""
-    if end == "sentence":
-        known("fruad", ["fraud"], "data set")
-    elif end == "error":
-        number_text("three")  # a TypeError, but nobody meant it
-    elif end == "finding":
-        raise AssertionError("2 is not 3")
-    elif end == "crash":
-        ctypes.string_at(0)
-    elif end in ("slow", "stall"):
-        time.sleep(0.3 if end == "slow" else 60)
-    elif end == "large":
-        np.ones(30_000_000).sum()
+    ENDS[end]()
+
+
+def _find():
+    raise AssertionError("2 is not 3")
+
+
+def _compute():
+    start = time.process_time()
+    while time.process_time() < start + 1.3:
+        pass
+
+
+ENDS = {
+    "right": lambda: None,
+    "sentence": lambda: known("fruad", ["fraud"], "data set"),
+    "error": lambda: number_text("three"),  # a TypeError, but nobody meant it
+    "finding": _find,
+    "crash": lambda: ctypes.string_at(0),
+    "slow": _compute,
+    "stall": lambda: time.sleep(60),
+    "large": lambda: np.ones(30_000_000).sum(),
+}
