@@ -18,7 +18,7 @@ from campaigns.campaign import REFUSED, RIGHT, WRONG, Campaign, Outcome, judged,
 
 MOST_MEMORY = 8 << 30  # bytes of addresses: a runaway case must not take the machine with it
 PREPARATION = 120.0  # seconds that making a case may take, such as fitting the model to damage
-PATIENCE = 4  # times the computing that a case may take, by the clock
+PATIENCE = 10  # times the computing that a case may take, by the clock
 SOURCES = (Path(devnet.__file__).parent, Path(__file__).parent)
 
 

@@ -11,9 +11,9 @@ from devnet.core.names import known
 from devnet.core.wording import number_text
 
 
-def campaign(end):
+def campaign(end, seconds=1.0):
     """A campaign all of whose cases end in this way."""
-    return Campaign("odd", partial(_case, end), judge, 3, 1, seconds=1.0, megabytes=100)
+    return Campaign("odd", partial(_case, end), judge, 3, 1, seconds=seconds, megabytes=100)
 
 
 def _case(end, rng):
