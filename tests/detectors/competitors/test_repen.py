@@ -111,3 +111,11 @@ def test_very_few_rows_are_no_trouble(n_unlabelled):
     assert np.isfinite(scores).all()
     alike = REPEN(n_epochs=1, n_batches=2, random_state=0).fit(np.ones((9, 2)), np.arange(9) == 0)
     assert np.isfinite(alike.anomaly_score(rows)).all()
+
+
+def test_a_row_close_to_a_subsample_scores_the_same_alone():
+    rows = np.repeat(np.random.default_rng(0).normal(1000, 1, (21, 2)), 2, axis=0)
+    y = np.arange(42) == 0
+    model = REPEN(n_epochs=1, n_batches=2, random_state=0).fit(rows, y)
+    alone = np.concatenate([model.anomaly_score(row[None]) for row in rows])
+    np.testing.assert_array_equal(alone, model.anomaly_score(rows))

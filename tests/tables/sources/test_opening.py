@@ -338,3 +338,16 @@ def test_empty_files_get_a_sentence(name, folder):
     (folder / name).touch()
     with pytest.raises(TableError, match=f"^{name} is empty"):
         open_table(name)
+
+
+def test_values_that_are_stored_as_runs_are_read_as_values():
+    shop = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), ["a", "b"])
+    source = open_table(pa.table({"shop": shop, "amount": [1.0, 2.0, 3.0]}))
+    assert source.schema.field("shop").type == pa.string()
+    (batch,) = source.batches(["shop"])
+    assert batch["shop"].to_pylist() == ["a", "a", "b"]
+
+
+def test_a_name_that_no_text_file_keeps_is_no_name():
+    with pytest.raises(TableError, match="column 1 of .* has no name"):
+        open_table({"\0": [1.0], "amount": [2.0]})

@@ -30,8 +30,18 @@ def draw_subsamples(rows: np.ndarray, generator: np.random.Generator) -> np.ndar
 def mean_nearest(squared: Array) -> Array:
     """Squared distances (..., 400) to the subsamples' rows -> scores (...)."""
     xp = namespace(squared)
-    nearest = xp.amin(squared.reshape(*squared.shape[:-1], SUBSAMPLE_SIZE, N_SUBSAMPLES), -2)
-    return xp.sqrt(xp.clip(nearest, 0, None)).mean(-1)
+    return xp.sqrt(xp.clip(xp.amin(_by_subsample(squared), -2), 0, None)).mean(-1)
+
+
+def nearest_points(squared: Array) -> Array:
+    """Squared distances (..., 400) -> which of the 400 is nearest in each subsample, (..., 50)."""
+    xp = namespace(squared)
+    position = xp.argmin(_by_subsample(squared), -2)
+    return position * N_SUBSAMPLES + xp.arange(N_SUBSAMPLES)
+
+
+def _by_subsample(squared: Array) -> Array:
+    return squared.reshape(*squared.shape[:-1], SUBSAMPLE_SIZE, N_SUBSAMPLES)
 
 
 def lesinn_scores(rows: Rows, points: Rows) -> np.ndarray:

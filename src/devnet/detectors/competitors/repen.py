@@ -7,7 +7,7 @@ import numpy as np
 from devnet.core.arrays import Array, convert_like, namespace
 from devnet.core.parameters import Constraint, number, whole_number
 from devnet.core.rows import Rows
-from devnet.detectors.competitors.lesinn import N_POINTS, draw_subsamples, mean_nearest
+from devnet.detectors.competitors.lesinn import N_POINTS, draw_subsamples, nearest_points
 from devnet.detectors.competitors.triplet_sampler import TripletSampler
 from devnet.detectors.landmark_detector import LandmarkDetector, squared_distances
 from devnet.engine.optimizer import Adadelta
@@ -155,7 +155,17 @@ class REPEN(LandmarkDetector):
         self.landmarks_ = np.stack(points)  # (m, 400, k)
 
     def _member_scores(self, outputs: Array) -> Array:
-        return mean_nearest(squared_distances(outputs, convert_like(outputs, self.landmarks_)))
+        xp, points = namespace(outputs), convert_like(outputs, self.landmarks_)
+        nearest = nearest_points(squared_distances(outputs, points))  # (m, b, 50)
+        # Small distances lose their digits in `squared_distances`, and a row would score
+        # differently among other rows: those that count are computed from differences.
+        offsets = xp.stack(
+            [
+                member[:, None] - points[m][nearest[m]]  # (b, 50, k)
+                for m, member in enumerate(outputs)
+            ]
+        )
+        return xp.sqrt((offsets * offsets).sum(-1)).mean(-1)
 
 
 def triplet_loss_and_slope(outputs: Array, *, margin: float) -> tuple[Array, Array]:

@@ -1,13 +1,16 @@
 """Columns with usable names, in Arrow types that every reader knows."""
 
 import re
+import string
 from collections import Counter
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from devnet.tables.table_error import TableError
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+NO_NAME = string.whitespace + "\0"  # a name of these alone does not survive a text file
 
 
 def plain_schema(schema: pa.Schema, name: str) -> pa.Schema:
@@ -21,7 +24,7 @@ def check_names(names: list[str], table: str) -> None:
     """Refuse a table without columns, with nameless ones, or with two of the same name."""
     if not names:
         raise TableError(f"{table} has no columns; give a table with at least one.")
-    nameless = [position for position, name in enumerate(names, 1) if not name.strip()]
+    nameless = [position for position, name in enumerate(names, 1) if not name.strip(NO_NAME)]
     if nameless:
         raise TableError(
             f"column {nameless[0]} of {table} has no name; name it, or leave it out when "
@@ -41,9 +44,11 @@ def refuse_duplicates(names: list[str], table: str) -> None:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type without views and extensions, which few functions of Arrow accept."""
+    """The type without views, runs and extensions, which few functions of Arrow accept."""
     if isinstance(kind, pa.BaseExtensionType):
         return plain_type(kind.storage_type)
+    if pa.types.is_run_end_encoded(kind):
+        return plain_type(kind.value_type)
     if kind == pa.string_view():
         return pa.large_string()
     if kind == pa.binary_view():
@@ -75,4 +80,6 @@ def _as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
         return column
     if isinstance(column, pa.ExtensionArray):
         return _as_type(column.storage, kind)
+    if isinstance(column, pa.RunEndEncodedArray):
+        return _as_type(pc.run_end_decode(column), kind)
     return column.cast(kind)
