@@ -18,19 +18,19 @@ help:  ## list the targets
 demo: .venv/installed  ## set up and run all steps on made-up payments: fit, alerts, scores, report
 	@$(BIN)/devnet demo
 
-test: .venv/installed  ## set up and run all tests
-	$(BIN)/python -m pytest -q
+test: .venv/installed  ## set up and run all tests, on all cores
+	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile
 
 check: .venv/installed  ## check format, lint and types, and run the fast tests
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile -m "not slow"
 
 campaign: .venv/installed  ## try thousands of damaged models, odd tables, kills and hostile names; may be stopped and resumed
 	PYTHONPATH=tests $(BIN)/python -m campaigns
 
-browser:  ## install the browser that reports are tested in (Debian, as root)
+browser:  ## install the browser that reports and the analysts' page are tested in (Debian, as root)
 	@command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; }
 
 picture: demo browser  ## take the README's picture of the report
@@ -43,7 +43,7 @@ bench: .venv/installed  ## measure speed against named rivals in the same run
 	$(BIN)/python benchmarks/tables.py
 
 reproduce: .venv/installed  ## run all experiments again (QUICK=1: ten minutes) and compare; may be stopped and resumed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group raw
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group raw --group feedback
 	$(BIN)/devnet experiment reproduce $(if $(QUICK),--quick)
 
 clean:  ## remove the environment and caches

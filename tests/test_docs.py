@@ -12,7 +12,9 @@ import click
 import pytest
 from click.testing import CliRunner
 from safetensors import safe_open
+from support.ensemble_checks import quick
 from support.payment_tables import fitted
+from support.tasks import make_task
 
 from devnet.cli.main import main
 from devnet.experiments.claim_evidence import Evidence
@@ -20,6 +22,7 @@ from devnet.experiments.claims import read_claims
 from devnet.experiments.plan import read_experiments
 from devnet.experiments.results import read_results
 from devnet.experiments.verdicts import Verdict, check, tally_text
+from devnet.review.store import LabelStore, ReviewedTable
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
@@ -196,8 +199,11 @@ def test_the_options_of_every_verb_on_tables_are_listed():
 def test_every_field_and_tensor_of_a_model_file_is_documented(tmp_path):
     named = set(re.findall(r"`(\w+)`", TEXTS["docs/model_file.md"]))
     fitted().save(tmp_path / "new.devnet")
+    rows, y, _ = make_task(0)
+    y[500:510] = 2
+    quick(normal_label=2).fit(rows, y).save(tmp_path / "dismissed.devnet")
     old = sorted((ROOT / "tests" / "golden" / "0.1.0").glob("*.devnet"))
-    for path in [*old, tmp_path / "new.devnet"]:
+    for path in [*old, tmp_path / "new.devnet", tmp_path / "dismissed.devnet"]:
         with safe_open(path, framework="np") as file:
             header = json.loads(file.metadata()["devnet"])
             tensors = set(file.keys())
@@ -206,6 +212,28 @@ def test_every_field_and_tensor_of_a_model_file_is_documented(tmp_path):
         columns = [field for column in encoder.get("columns", []) for field in column]
         assert {*header, *table, *encoder, *columns, *tensors} <= named
         assert {*table.get("options", {})} <= named
+
+
+def test_every_table_and_column_of_a_store_is_documented(tmp_path):
+    named = set(re.findall(r"`(\w+)`", TEXTS["docs/review.md"]))
+    one = ReviewedTable("t", ("x",))
+    with LabelStore(tmp_path / "review.db", one) as store, store.snapshot() as read:
+        for (table,) in read.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+        ):
+            columns = read.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+            assert table == "sqlite_sequence" or {table, *(name for (name,) in columns)} <= named
+
+
+def test_the_options_of_labels_are_listed():
+    rows = dict(
+        re.findall(r"^\| `devnet (labels \w+)[^`]*` \|(.*)$", TEXTS["docs/review.md"], re.M)
+    )
+    verbs = {" ".join(path): command for path, command in commands(main) if path[0] == "labels"}
+    assert rows.keys() == verbs.keys()
+    for path, command in verbs.items():
+        options = {option for one in command.params for option in one.opts if "--" in option}
+        assert {*re.findall(r"`(--[a-z-]+)`", rows[path]), "--json"} == options
 
 
 def test_every_make_target_in_the_documents_exists():
@@ -224,10 +252,10 @@ def test_every_file_named_in_the_documents_exists(document):
         assert any((folder / name).exists() for folder in folders), name
 
 
-def test_the_five_journeys_go_through_files_that_exist_in_at_most_ten_stations():
+def test_the_six_journeys_go_through_files_that_exist_in_at_most_ten_stations():
     text = TEXTS["ARCHITECTURE.md"]
     journeys = re.findall(r"^\*\*.+:\*\* `devnet.+`\n\n```\n([^`]+)```", text, re.M)
-    assert len(journeys) == 5
+    assert len(journeys) == 6
     for journey in journeys:
         stations = [line.split(maxsplit=1)[0] for line in journey.splitlines()]
         assert len(stations) <= 10

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from devnet.core.model_file import ModelFileError
     from devnet.detectors.deviation_network import DevNet
     from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
+    from devnet.detectors.rank_deviation import RankDeviation
     from devnet.engine.data_reference import DataReference, HybridReference
     from devnet.engine.reference_scores import GaussianPrior
     from devnet.engine.standard_prior import StandardPrior
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         FalseDiscoveryRate,
     )
     from devnet.tables.alerts import find_alerts
+    from devnet.tables.drift import find_drift
     from devnet.tables.scoring import score_table
     from devnet.tables.table_error import TableError
     from devnet.tables.table_model import TableModel
@@ -37,11 +39,13 @@ __all__ = [
     "GaussianPrior",
     "HybridReference",
     "ModelFileError",
+    "RankDeviation",
     "StandardPrior",
     "TableError",
     "TableModel",
     "__version__",
     "find_alerts",
+    "find_drift",
     "load",
     "score_table",
 ]
@@ -58,15 +62,17 @@ _HOMES = {  # imported when asked for, so that `import devnet` and `devnet --hel
     "GaussianPrior": "devnet.engine.reference_scores",
     "HybridReference": "devnet.engine.data_reference",
     "ModelFileError": "devnet.core.model_file",
+    "RankDeviation": "devnet.detectors.rank_deviation",
     "StandardPrior": "devnet.engine.standard_prior",
     "TableError": "devnet.tables.table_error",
     "TableModel": "devnet.tables.table_model",
     "find_alerts": "devnet.tables.alerts",
+    "find_drift": "devnet.tables.drift",
     "load": "devnet.loading",
     "score_table": "devnet.tables.scoring",
 }
 
-_SUBMODULES = ("competitors", "datasets", "explanation", "significance", "tables")
+_SUBMODULES = ("competitors", "datasets", "explanation", "review", "significance", "tables")
 
 
 def __getattr__(name: str) -> Any:

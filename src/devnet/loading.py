@@ -36,4 +36,4 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> "FewLabelDetector 
         return restore(header, tensors, hidden=hidden)
     from devnet.tables.table_model import restore as restore_table_model  # needs pyarrow
 
-    return restore_table_model(header, tensors)
+    return restore_table_model(header, tensors, path)

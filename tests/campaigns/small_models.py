@@ -38,7 +38,9 @@ KINDS = [
     *(f"{method}, {rows}" for method in METHODS for rows in ("dense", "wide", "table")),
     f"{RECOMMENDED}, text",
     f"{RECOMMENDED}, vector",
+    f"{RECOMMENDED}, dismissed dense",
 ]
+NORMAL = 2  # label of dismissed rows
 
 
 @cache
@@ -49,6 +51,9 @@ def fitted(kind: str) -> Any:
     if rows in ("dense", "wide"):
         detector = METHODS[method](random_state=0, **parameters)
         return detector.fit(probe(kind), np.arange(N_ROWS) < 8)
+    if rows == "dismissed dense":
+        detector = METHODS[method](random_state=0, normal_label=NORMAL, **parameters)
+        return detector.fit(probe(kind), np.repeat([1, NORMAL, 0], [8, 6, N_ROWS - 14]))
     return TableModel(method, parameters=parameters, random_state=0).fit(probe(kind), LABEL)
 
 
@@ -65,7 +70,7 @@ def saved(kind: str) -> bytes:
 def probe(kind: str) -> Any:
     """Rows to learn from and to score: a matrix, or a table."""
     rows = kind.rpartition(", ")[2]
-    if rows == "dense":
+    if rows in ("dense", "dismissed dense"):
         return make_task(0, n=N_ROWS, d=4, n_labelled=8)[0]
     if rows == "wide":
         generator = np.random.default_rng(0)

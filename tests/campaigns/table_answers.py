@@ -15,10 +15,11 @@ from devnet.cli.model_text import columns_text, model_text
 from devnet.significance.policies import Budget
 from devnet.tables import TableModel, find_alerts, score_table
 from devnet.tables.description import describe_model, fit_notes
-from devnet.tables.sources.opening import open_table
+from devnet.tables.opened_table import OpenedTable
 
 N_ALONE = 3  # rows that are scored by themselves, and explained
 SCORES = ["anomaly_score", "p_value"]
+UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
 def check_fit(model: TableModel, train: Any, folder: Path) -> None:
@@ -73,7 +74,8 @@ def check_output(model: TableModel, table: Any, path: Path) -> None:
     done = score_table(model, table, path)
     scored = model.score(table)
     assert done.n_rows == scored.num_rows, f"{done.n_rows} rows written, {scored.num_rows} scored"
-    given = pa.Table.from_batches(open_table(table).batches(), open_table(table).schema)
+    source = OpenedTable(model, table).source
+    given = pa.Table.from_batches(source.batches(), source.schema)
     if path.suffix in (".csv", ".tsv"):
         delimiter = "," if path.suffix == ".csv" else "\t"
         names, rows = read_cells(path, delimiter)
@@ -103,4 +105,5 @@ def values(column: pa.ChunkedArray) -> list[str]:
         if pa.types.is_dictionary(column.type):
             column = pa.chunked_array([part.dictionary_decode() for part in column.chunks])
         width = pa.int32() if column.type.bit_width == 32 else pa.int64()
-        return list(map(repr, column.cast(width).to_pylist()))
+        unit = UNITS.get(getattr(column.type, "unit", ""), 1)  # Parquet has no seconds
+        return [repr(one and one * unit) for one in column.cast(width).to_pylist()]

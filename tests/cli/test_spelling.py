@@ -36,8 +36,9 @@ def test_a_setting_is_typed_as_an_option(setting, typed):
 
 
 def test_every_option_is_one_of_some_verb():
-    verbs = (["fit"], ["score"], ["alerts"], ["explain"], ["compare"], ["experiment", "run"])
-    helps = [CliRunner().invoke(main, [*verb, "--help"]).stdout for verb in verbs]
+    verbs = ("fit", "score", "alerts", "explain", "compare", "review", "labels import")
+    words = [verb.split() for verb in (*verbs, "experiment run")]
+    helps = [CliRunner().invoke(main, [*verb, "--help"]).stdout for verb in words]
     for option in OPTIONS.values():
         assert any(re.search(rf"{option}\b", text) for text in helps), option
 

@@ -1,5 +1,6 @@
 """The verbs on tables, as a user types them."""
 
+import gzip
 import json
 import os
 import signal
@@ -399,3 +400,19 @@ def is_being_written(folder):
     with suppress(FileNotFoundError):
         return any(path.stat().st_size for path in folder.glob(".scored.parquet.*"))
     return False
+
+
+def test_the_bar_of_a_compressed_table_shows_the_bytes_read(folder, monkeypatch):
+    """Rows of text are not known before they are read; the bytes of the file are."""
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr("devnet.tables.sources.csv.BLOCK_SIZES", (1 << 10, 1 << 20))
+    csv.write_csv(pa.table(columns(n_rows=20_000)), folder / "many.csv")
+    packed = folder / "many.csv.gz"
+    packed.write_bytes(gzip.compress((folder / "many.csv").read_bytes()))
+    size = f"{packed.stat().st_size / 1e6:,.1f}"
+    words = ["score", folder / "m.devnet", packed, "-o", folder / "many.parquet"]
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    assert done.exit_code == 0
+    assert f"{size} of {size} MB read" in done.stderr

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -233,3 +234,20 @@ def test_what_to_type_is_quoted_for_a_shell(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(PermissionError, match=r"chmod u\+w '\$\(touch x\)'"):
         check_target(Path("$(touch x)"))
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm", "-journal"])
+def test_a_database_and_its_log_are_never_replaced(end, tmp_path):
+    path = tmp_path / "review.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE t (x)")
+    database.close()
+    before = path.read_bytes()
+    (tmp_path / "link").symlink_to(path)
+    for target in (tmp_path / f"review.db{end}", tmp_path / f"link{end}"):
+        for write in (check_target, lambda target: write_whole(target, b"new")):
+            with pytest.raises(FileExistsError, match="part of a database.*never replaced"):
+                write(target)
+    assert names_in(tmp_path) == ["link", "review.db"]
+    assert path.read_bytes() == before
+    write_whole(tmp_path / "other.db-wal", b"new")  # no database is beside it

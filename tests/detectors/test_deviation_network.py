@@ -350,7 +350,14 @@ OTHER_VALUES = {
     "n_members": 2,
     "random_state": 1,
 }
-OTHER_BEHAVIOUR = {"pos_label", "device", "warm_start", "keep_interrupted", "verbose"}
+OTHER_BEHAVIOUR = {
+    "pos_label",
+    "normal_label",
+    "device",
+    "warm_start",
+    "keep_interrupted",
+    "verbose",
+}
 
 
 def test_every_parameter_is_covered_here():

@@ -1,4 +1,4 @@
-"""Restoring a saved detector."""
+"""The registry: the method for a table, and restoring a saved detector."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from support.model_files import write_sealed
 import devnet
 from devnet import DevNet
 from devnet.core import model_file
+from devnet.detectors.methods import HAND_OVER, METHODS, RECOMMENDED, method_for
 
 
 @pytest.mark.parametrize("device", ["auto", "cpu", "cuda", "cuda:7"])
@@ -22,3 +23,9 @@ def test_a_file_that_names_a_device_opens(device, task, tmp_path):
     assert opened.device == "auto"
     np.testing.assert_array_equal(opened.anomaly_score(rows), model.anomaly_score(rows))
     opened.partial_fit(rows, y)
+
+
+def test_a_table_without_a_labelled_anomaly_has_a_method_that_needs_none():
+    rows = np.random.default_rng(0).normal(size=(50, 3))
+    METHODS[method_for(0)]().fit(rows, np.zeros(50))
+    assert method_for(HAND_OVER) == method_for(1000) == RECOMMENDED

@@ -26,6 +26,7 @@ from devnet.competitors import (
     XGBoost,
 )
 from devnet.detectors.competitors.boosting_libraries import LIBRARY_METHODS
+from devnet.detectors.rank_deviation import RankDeviation
 
 NOT_EQUIVALENT = (
     "weights are probabilities of being drawn; which rows are drawn depends on their order"
@@ -44,6 +45,7 @@ EXPECTED_FAILURES = {
     FSNet: DRAWS,
     IForest: DRAWS,
     PUBaggedTrees: DRAWS,
+    RankDeviation: DRAWS,
     BalancedLogistic: dict.fromkeys(WEIGHT_CHECKS, RELATIVE),
     XGBoost: dict.fromkeys(WEIGHT_CHECKS, RELATIVE),
     CatBoost: dict.fromkeys(WEIGHT_CHECKS, RELATIVE),
@@ -65,6 +67,7 @@ EXPECTED_FAILURES = {
         IForest(n_trees=10),
         PUBaggedTrees(n_trees=10),
         BalancedLogistic(),
+        RankDeviation(),
         GradientBoosting(n_trees=10, learning_rate=0.5),
         *(
             method(n_trees=10, learning_rate=0.5)

@@ -1,10 +1,13 @@
 """Every batch is exactly half and half, whatever the labels."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.tasks import make_labels
 
+from devnet.core.known_normals import WORTH
 from devnet.core.rows import as_rows
 from devnet.engine.sampler import BalancedSampler
 
@@ -14,10 +17,21 @@ def numbered_rows(n):
     return np.arange(n, dtype=np.float32)[:, None]
 
 
-def draw(rows, is_anomaly, *, half=8, n_steps=6, members=1, seed=0, weight=None, sparse=False):
+def draw(
+    rows,
+    is_anomaly,
+    *,
+    half=8,
+    n_steps=6,
+    members=1,
+    seed=0,
+    weight=None,
+    sparse=False,
+    is_normal=None,
+):
     sampler = BalancedSampler(
         as_rows(rows),
-        is_anomaly,
+        make_labels(is_anomaly, is_normal),
         batch_size=2 * half,
         n_steps=n_steps,
         generators=[np.random.default_rng([seed, member]) for member in range(members)],
@@ -77,3 +91,15 @@ def test_sparse_batches_hold_the_same_rows():
     sparse = draw(sp.csr_matrix(rows), is_anomaly, sparse=True)
     for one, other in zip(dense, sparse, strict=True):
         np.testing.assert_array_equal(one.rows[0], other.rows[0].toarray())
+
+
+def test_few_known_normal_rows_are_drawn_as_often_as_many_unlabelled_ones(seed):
+    n = 5000
+    is_normal = np.isin(np.arange(n), [100, 200])
+    batches = draw(
+        numbered_rows(n), np.arange(n) < 3, half=256, n_steps=100, seed=seed, is_normal=is_normal
+    )
+    drawn = np.concatenate([b.rows[~b.is_anomaly[:, :, 0]].astype(int).ravel() for b in batches])
+    share = 2 * WORTH / (2 * WORTH + n - 5)
+    assert is_normal[drawn].mean() == pytest.approx(share, rel=0.2)
+    assert set(drawn[is_normal[drawn]]) == {100, 200}

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from support.tasks import make_task
+from support.tasks import make_labels, make_task
 
 from devnet import DevNet, GaussianPrior
 from devnet.core.rows import as_rows
@@ -27,7 +27,7 @@ def plain_training(model, rows, y):
     phi = nn.Sequential(first, nn.ReLU(), last)
     n_steps = model.n_epochs * model.n_batches
     sampler = BalancedSampler(
-        as_rows(rows), y == 1, batch_size=512, n_steps=n_steps, generators=generators
+        as_rows(rows), make_labels(y == 1), batch_size=512, n_steps=n_steps, generators=generators
     )
     batches = sampler.batches(network.to_device, sparse=False)
     reference = GaussianPrior().draw((n_steps, 1, 1), generators[0])

@@ -56,12 +56,8 @@ def test_a_worker_that_died_while_idle_is_replaced():
         assert all_answers(workers, 1)["good"].result == 2.0
 
 
-def kill_itself():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def test_a_killed_worker_hints_at_memory():
     with Workers(1) as workers:
-        workers.start("killed", kill_itself)
+        workers.start("killed", signal.raise_signal, signal.SIGKILL)
         answer = all_answers(workers, 1)["killed"]
     assert answer.error == "the worker process died with exit code -9; out of memory?"

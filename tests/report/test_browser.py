@@ -3,17 +3,14 @@
 import html
 import json
 import re
-import shutil
 import subprocess
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from support.chromium import chromium_path
 
 from devnet.cli.main import main
-
-CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "chrome"])), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser: apt-get install chromium")
 
 MEASURE = """<script>
 const sticking_out = [...document.querySelectorAll("body *")].filter(
@@ -57,7 +54,7 @@ def look(page, folder, width, *options, script=MEASURE):
     frame = folder / "frame.html"
     inside = html.escape(page + script, quote=True)
     frame.write_text(f'<iframe width="{width}" height="900" srcdoc="{inside}"></iframe>')
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+    command = [chromium_path(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
     command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
     command += [f"--user-data-dir={folder / 'profile'}", "--window-size=1400,1000", *options]
     done = subprocess.run(

@@ -240,3 +240,14 @@ def test_a_curve_knows_weights_and_does_without_nominal_p_values():
     assert curve.calibrated[-1] == 1
     np.testing.assert_allclose(curve.calibrated, half.calibrated, atol=0.1)
     np.testing.assert_allclose(curve.high, half.high, atol=0.02)
+
+
+def test_rows_that_count_less_are_shown_less_often():
+    scores = np.random.default_rng(0).normal(size=1000)
+    equal = Calibration(scores, np.full(1000, 0.3), None, None)
+    assert equal.representative() is scores
+    weight = np.where(np.arange(1000) < 500, 1.0, 0.1)
+    shown = Calibration(scores, weight, None, None).representative()
+    assert len(shown) == pytest.approx(550, abs=1)
+    assert np.isin(scores[500:], shown).sum() == pytest.approx(50, abs=15)
+    assert np.median(shown) == pytest.approx(np.median(scores), abs=0.1)

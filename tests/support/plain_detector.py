@@ -10,10 +10,11 @@ class PlainDetector(FewLabelDetector):
 
     _constraints = {}
 
-    def __init__(self, pos_label=None):
+    def __init__(self, pos_label=None, normal_label=None):
         self.pos_label = pos_label
+        self.normal_label = normal_label
 
-    def _learn(self, rows, is_anomaly, sample_weight, *, resume):
+    def _learn(self, rows, labels, sample_weight, *, resume):
         self.n_rows_ = rows.shape[0]
 
     def _score(self, rows):

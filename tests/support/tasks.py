@@ -2,6 +2,15 @@
 
 import numpy as np
 
+from devnet.core.labels import Labels
+
+
+def make_labels(is_anomaly, is_normal=None):
+    """Labels of rows, of which some may be known to be normal."""
+    is_anomaly = np.asarray(is_anomaly, dtype=bool)
+    is_normal = np.zeros_like(is_anomaly) if is_normal is None else np.asarray(is_normal)
+    return Labels(is_anomaly, is_normal, np.array([0, 1]))
+
 
 def make_task(seed, n=1200, d=8, n_labelled=20, shift=1.2, dtype=np.float32):
     """Rows, y and truth: anomalies are shifted in three columns, and a few are labelled."""

@@ -14,7 +14,7 @@ from devnet.tables import TableModel, opened_table
 from devnet.tables import explainer as explaining
 
 PAIR = pa.struct([("index", pa.int32()), ("value", pa.float32())])
-KEEPS_SPARSE = ["DevNet", "REPEN", "DSVDD", "FSNet", "deviation ensemble"]
+KEEPS_SPARSE = ["DevNet", "REPEN", "DSVDD", "FSNet", "deviation ensemble", "rank deviation"]
 
 
 def wide_table(n_rows=120, n_columns=5000):

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from devnet.tables.chosen_rows import choose_id_column, row_ids, take_rows
+from devnet.tables.chosen_rows import choose_id_column, python_rows, row_ids, take_rows
 from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
@@ -44,6 +44,31 @@ def test_rows_are_called_by_their_id_or_their_number():
     assert row_ids(rows, "name", number) == ["a", "b", "row 6"]
     assert row_ids(rows, None, number) == row_ids(rows, "other", number)
     assert row_ids(rows, None, number) == ["row 4", "row 5", "row 6"]
+
+
+def test_rows_are_taken_from_batches_with_codes_of_their_own():
+    parts = [
+        pa.DictionaryArray.from_arrays(pa.array(np.arange(100), pa.int8()), pa.array(values))
+        for values in ([f"a{i}" for i in range(100)], [None, *range(99)])
+    ]
+    table = pa.table({"c": pa.chunked_array([parts[0], parts[1].cast(parts[0].type)])})
+    found = take_rows(open_table(table), [199, 100, 7], ["c"])
+    assert found["c"].to_pylist() == ["98", None, "a7"]
+
+
+def test_times_of_a_zone_that_nobody_knows_are_those_of_utc():
+    times = pa.array([0, None, 2**62], pa.timestamp("s", "Nowhere/Town"))
+    number = np.arange(3)
+    assert row_ids(pa.table({"t": times[:2]}), "t", number[:2]) == [
+        "1970-01-01 00:00:00+00:00",
+        "row 1",
+    ]
+    for column in (times, times.dictionary_encode()):
+        assert row_ids(pa.table({"t": column}), "t", number)[:2] == ["1970-01-01", "row 1"]
+
+
+def test_rows_without_columns_are_rows_without_values():
+    assert python_rows(TABLE.slice(0, 2).select([])) == [{}, {}]
 
 
 def test_the_first_identifier_names_rows():

@@ -226,3 +226,23 @@ def test_every_known_number_of_other_rows_is_counted_once(others, anomalies):
         assert (cell is None) == np.isnan(value)
         if cell is not None and spread.ends:
             spread.around(cell), spread.as_high(cell), spread.as_low(cell)
+
+
+EXTREMES = np.finfo(np.float64).max * np.array([-1, -0.5, 1e-305, 0.5, 1])
+
+
+@pytest.mark.parametrize("n_each", [1, 80], ids=["points", "ranges"])
+def test_the_largest_numbers_are_counted_without_a_warning(n_each):
+    values = np.outer(np.linspace(1, 0.5, n_each), EXTREMES).ravel()
+    spread = Spread.learn(Places(values), Places(values[:5]))
+    assert sum(spread.others) == len(values)
+    assert sum(spread.anomalies) == 5
+    assert Spread.from_header(spread.to_header()) == spread
+
+
+def test_a_model_of_the_largest_numbers_explains_them_without_a_warning(seed):
+    generator = np.random.default_rng(seed)
+    far = np.concatenate([EXTREMES, generator.normal(size=35) * 1e307])
+    table = pa.table({"few": generator.choice(EXTREMES, 40), "far": far, "bad": [1, 0] * 20})
+    model = TableModel("iForest", random_state=0).fit(table, "bad")
+    assert np.isfinite([one.score for one in model.explain(table, range(40))]).all()

@@ -1,6 +1,7 @@
 """Tables are written completely or not at all."""
 
 import os
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -224,11 +225,13 @@ def test_missing_values_of_a_dictionary_are_missing_in_the_file(suffix, ordered,
         ("t.parquet", pa.nulls(1, pa.month_day_nano_interval()), "Unhandled type", "t.arrow"),
         ("t.csv", pa.nulls(1, pa.month_day_nano_interval()), "Unsupported cast", "t.arrow"),
         ("t.csv", pa.nulls(1, pa.string_view()), "Unsupported Type", "t.parquet"),
+        ("t.parquet", pa.nulls(1, pa.decimal128(20, -3)), "Scale must be", "t.arrow"),
     ],
 )
 def test_a_type_that_a_format_lacks_is_told_before_the_work(name, column, reason, other, tmp_path):
     batch = pa.record_batch({"a": [1], "odd": column})
-    sentence = rf"{name} cannot hold the column 'odd' \({column.type}\): {reason}.*; write to .*"
+    kind = re.escape(str(column.type))
+    sentence = rf"{name} cannot hold the column 'odd' \({kind}\): {reason}.*; write to .*"
     for refused in (output.check_output, lambda path, schema: write_batches(path, [batch])):
         with pytest.raises(TableError, match=rf"{sentence}{other}, or leave the column out\."):
             refused(tmp_path / name, batch.schema)
@@ -247,6 +250,14 @@ def test_a_value_that_a_format_lacks_is_told_with_its_column(name, tmp_path):
         write_batches(tmp_path / name, [batch.slice(0, 1), batch])
     assert names_in(tmp_path) == []
     write_batches(tmp_path / "t.arrow", [batch])
+
+
+def test_coded_times_keep_their_zone_in_parquet(tmp_path):
+    times = pa.array([0, None, 3600], pa.timestamp("ms", "Europe/Berlin"))
+    write_batches(tmp_path / "t.parquet", [pa.record_batch({"t": times.dictionary_encode()})])
+    found = pq.read_table(tmp_path / "t.parquet")["t"]
+    assert found.type == times.type
+    assert found.to_pylist() == times.to_pylist()
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -8,7 +8,9 @@ import pytest
 from click.testing import CliRunner
 from support.payment_tables import fitted, make_table
 
+import devnet
 from devnet.cli.main import main
+from devnet.tables import TableModel, score_table
 from devnet.tables.overwriting import refuse_overwriting
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
@@ -130,6 +132,27 @@ def test_verbs_leave_model_and_table_as_they_were(names, verb, model, target, se
     assert f"the output {target} {sentence}; give another name." in done.stderr
     after = {path.name: path.read_bytes() for path in names.iterdir() if path.is_file()}
     assert after == before
+
+
+@pytest.mark.parametrize("target", ["m.csv", "in/../m.csv", "soft-m.csv", "hard-m.csv"])
+@pytest.mark.parametrize("model", ["m.csv", "soft-m.csv", None], ids=["file", "link", "saved"])
+def test_python_leaves_the_model_as_it_was(names, target, model):
+    before = (names / "m.csv").read_bytes()
+    opened = fitted() if model is None else devnet.load(model)
+    with pytest.raises(TableError, match=f"the output {target} is the model itself; give another"):
+        score_table(opened, "t.parquet", target)
+    assert (names / "m.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("target", ["t.parquet", "soft-t.parquet", "hard-t.parquet"])
+def test_a_model_is_not_saved_to_the_table_that_it_learned_from(names, target):
+    before = (names / "t.parquet").read_bytes()
+    model = TableModel("PU trees", random_state=0).fit("t.parquet", "fraud")
+    with pytest.raises(TableError, match=f"{target} is the table that the model learned from"):
+        model.save(target)
+    assert (names / "t.parquet").read_bytes() == before
+    (names / "t.parquet").unlink()
+    model.save("m.csv")
 
 
 def test_a_model_may_be_replaced_by_a_new_fit_and_by_its_policy(names):

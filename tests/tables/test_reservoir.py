@@ -31,6 +31,18 @@ def test_batches_of_any_length_give_the_same_rows(batch_rows):
     assert sample.rows["value"].to_numpy().tolist() == (10 * sample.number).tolist()
 
 
+def test_batches_with_codes_of_their_own_become_one_sample():
+    """Codes with a missing value, or more than their type can count, cannot be joined."""
+    reservoir = Reservoir(1000)
+    for start in range(0, 400, 100):
+        number = np.arange(start, start + 100)
+        values = pa.array([None, *map(str, number[1:])])
+        codes = pa.DictionaryArray.from_arrays(pa.array(number - start, pa.int8()), values)
+        reservoir.add(pa.record_batch({"code": codes}), number, np.zeros(100))
+    expected = [None if i % 100 == 0 else str(i) for i in range(400)]
+    assert reservoir.sample().rows["code"].to_pylist() == expected
+
+
 def test_every_row_is_kept_equally_often():
     counts = np.zeros(100)
     for seed in range(400):

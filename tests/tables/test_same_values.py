@@ -4,6 +4,7 @@ import datetime as dt
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
@@ -149,3 +150,46 @@ def test_texts_that_differ_at_their_end_are_not_called_constant():
     texts = ["x" * 100 + str(i % 9) for i in range(N)]
     encoder = learned(pa.table({"text": texts, "value": np.arange(N) % 7 + 0.5}))
     assert str(encoder.left_out["text"]) == "text: the first 100 characters are always the same"
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()], ids=str)
+def test_values_and_their_codes_are_the_same_categories(kind):
+    values = pa.array(np.array([0.1, 2.0, np.nan, 1 / 3]).astype(kind.to_pandas_dtype()))
+    codes = pa.DictionaryArray.from_arrays(pa.array([3, 0, 0, 1, 2], pa.int8()), values)
+    assert text_values(codes).listed() == text_values(values.take(codes.indices)).listed()
+
+
+@pytest.mark.parametrize(
+    ("known", "without"),
+    [
+        (pa.array([f"2020-01-{1 + i % 28:02}" for i in range(N)]), None),
+        (np.arange(N) / 7, None),
+        (np.arange(N) / 7, "n/a"),
+        (pa.array(np.arange(N) * 60, pa.int32()).cast(pa.time32("s")), ""),
+    ],
+    ids=["dates in text", "numbers", "markers among numbers", "times"],
+)
+def test_a_text_column_without_a_value_is_missing_whatever_was_learned(known, without):
+    """The type of a column alone says little: a frame may hold nothing in it."""
+    known = pa.array(known)
+    nothing = pa.nulls(N, known.type)
+    column = pc.if_else(pa.array(np.arange(N) % 9 == 0), nothing, known)
+    fraud = [1 if i % 4 == 1 and i < 99 else None for i in range(N)]
+    amount = np.random.default_rng(0).normal(size=N)
+    model = TableModel("PU trees", random_state=0)
+    model.fit(pa.table({"a": column, "amount": amount, "fraud": fraud}), "fraud")
+    same = pa.table({"a": nothing, "amount": amount})
+    texts = same.set_column(0, "a", pa.array([without] * N, pa.string()))
+    assert model.score(texts).equals(model.score(same))
+    assert model.score(texts.slice(0, 0)).num_rows == 0
+
+
+def test_a_text_that_looks_like_a_number_scores_the_same_in_a_file_of_its_own(tmp_path):
+    words = np.random.default_rng(0).choice(["a b", "c d", "e"], N).tolist()
+    words[7] = "1,5"  # a number where semicolons separate values
+    rows = [f"{word};{i % 17}.5;{int(i % 9 == 0)}" for i, word in enumerate(words)]
+    (tmp_path / "t.csv").write_text("\n".join(["word;amount;fraud", *rows, ""]))
+    (tmp_path / "alone.csv").write_text(f"word;amount;fraud\n{rows[7]}\n")
+    model = TableModel("PU trees", random_state=0).fit(tmp_path / "t.csv", "fraud")
+    scores = model.score(tmp_path / "t.csv")["anomaly_score"].to_pylist()
+    assert model.score(tmp_path / "alone.csv")["anomaly_score"].to_pylist() == scores[7:8]

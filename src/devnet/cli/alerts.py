@@ -43,7 +43,7 @@ COUNTS = ("n_rows", "n_known", "n_alerts", "threshold")
     help="Write all alerts with reasons and values: Parquet, CSV or Arrow, by its suffix.",
 )
 @spreadsheet_safe
-@click.option("--known", is_flag=True, help="Include rows that TABLE already labels as anomalies.")
+@click.option("--known", is_flag=True, help="Include rows that TABLE already labels.")
 @as_json
 def alerts(
     model: Path,

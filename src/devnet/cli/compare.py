@@ -95,6 +95,7 @@ def compare(
             time=time,
             group=group,
             anomaly=training.anomaly,
+            normal=training.normal,
             ignore=[*training.ignore, *names],
             categorical=training.categorical,
             conventions=Conventions(training.decimal_comma, training.day_first, training.missing),

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 N_ALERTS = 100
 N_SHOWN = 2
 SEED = 0
-TABLE, MODEL, SCORED = "payments.parquet", "fraud.devnet", "scored.parquet"
+TABLE, MODEL, SCORED, REPORT = "payments.parquet", "fraud.devnet", "scored.parquet", "report.html"
+MARK = {"devnet": "payments that devnet demo made up"}  # in the table, which is written first
+STORE, ENTITY = "review.db", "customer_id"
 Say = Callable[..., None]  # of lines
 
 
@@ -42,19 +44,26 @@ Say = Callable[..., None]  # of lines
     show_default=True,
     help="Number of payments.",
 )
+@click.option("--review", "opens_review", is_flag=True, help="Then open the analysts' page on it.")
 @as_json
-def demo(folder: Path, rows: int, wants_json: bool) -> None:
+@click.pass_context
+def demo(
+    context: click.Context, folder: Path, rows: int, opens_review: bool, wants_json: bool
+) -> None:
     """Run the whole journey on made-up payments.
 
     Makes up card payments, learns from the few labelled as fraud, raises alerts, scores all
-    payments and writes a report.
+    payments and writes a report. A folder with files of these names that are not of an earlier
+    demo is left as it is.
 
     \b
     devnet demo
     devnet demo --folder elsewhere --rows 20000
+    devnet demo --review
     """
     start = time.perf_counter()
     say: Say = (lambda *lines: None) if wants_json else echo
+    _refuse_files_of_others(folder)
     folder.mkdir(parents=True, exist_ok=True)
     kind = _make_up(folder / TABLE, rows, say)
     model = _fit(folder, say)
@@ -66,6 +75,42 @@ def demo(folder: Path, rows: int, wants_json: bool) -> None:
     say("", f"All of it took {seconds:.0f} s. Now open {report} in a browser.")
     if wants_json:
         echo_json({"folder": str(folder), "report": str(report), "seconds": seconds, **found})
+    if opens_review:
+        _review(context, folder, say)
+
+
+def _review(context: click.Context, folder: Path, say: Say) -> None:
+    """Open the page on the payments; it is served until it is stopped."""
+    from devnet.cli.review import review
+
+    options = ("--model", folder / MODEL, "--store", folder / STORE, "--entity", ENTITY)
+    say("", _typed("review", folder / TABLE, *options))
+    words = [str(word) for word in (folder / TABLE, *options)]
+    with review.make_context("review", words, context) as opened:
+        review.invoke(opened)
+
+
+def _refuse_files_of_others(folder: Path) -> None:
+    """Refuse a folder in which the demo would replace files that it has not written."""
+    there = [folder / name for name in (TABLE, MODEL, SCORED, REPORT)]
+    there = [path for path in there if path.exists() or path.is_symlink()]
+    if there and not _is_made_up(folder / TABLE):
+        raise FileExistsError(
+            f"the demo would replace {there[0]}, which is not of an earlier demo; give it another "
+            "folder: devnet demo --folder NEW"
+        )
+
+
+def _is_made_up(table: Path) -> bool:
+    """Whether the table is that of a demo."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        notes = pq.read_metadata(table).metadata or {}
+    except (OSError, pa.ArrowException):
+        return False
+    return all(notes.get(key.encode()) == value.encode() for key, value in MARK.items())
 
 
 def _typed(*words: object) -> str:
@@ -82,7 +127,7 @@ def _make_up(path: Path, n_rows: int, say: Say) -> "np.ndarray":
 
     table, kind = make_payments(n_rows, seed=SEED)
     with whole_file(path) as temporary:
-        pq.write_table(table, temporary)
+        pq.write_table(table.replace_schema_metadata(MARK), temporary)
     n_fraud, n_labelled = int((kind != "normal").sum()), n_rows - table["fraud"].null_count
     say(
         f"{path} has {n_rows:,} made-up card payments in {table.num_columns} raw columns.",
@@ -149,6 +194,6 @@ def _report(model: "TableModel", folder: Path) -> Path:
     from devnet.report.fit_facts import fit_facts
     from devnet.report.fit_page import make_fit_page
 
-    path = folder / "report.html"
+    path = folder / REPORT
     write_whole(path, make_fit_page(fit_facts(model, folder / TABLE, spell=spell)).encode())
     return path

@@ -2,8 +2,9 @@
 
 import shlex
 import time
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -38,7 +39,13 @@ from devnet.core.wording import megabytes_text
     metavar="NAME",
     help="The detector; 'devnet compare' finds the one that suits the table.",
 )
-@training_options
+@partial(training_options, needs_label=False)
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="STORE",
+    help="Verdicts of a review to learn from, with those of --label if it is given.",
+)
 @policy_options
 @click.option(
     "--report", type=click.Path(path_type=Path), help="Write an HTML report about the fit."
@@ -49,6 +56,7 @@ def fit(
     output: Path,
     method: str,
     training: TrainingOptions,
+    labels: Path | None,
     report: Path | None,
     wants_json: bool,
     **policy: Any,
@@ -57,13 +65,15 @@ def fit(
 
     TABLE is a CSV, Parquet, Arrow, JSON Lines, Excel or svmlight file, a folder of Parquet files,
     or a quoted glob. Rows with a missing label, or with the other of two labels, are unlabelled;
-    they need not be normal. Amounts, dates, categories, text and missing values need no
-    preparation.
+    they need not be normal, unless --normal says that their label marks normal rows. Amounts,
+    dates, categories, text and missing values need no preparation.
 
     \b
     devnet fit payments.parquet --label fraud --output fraud.devnet
     devnet fit 'logs/*.csv' --label state --anomaly intrusion -o logs.devnet
+    devnet fit alerts.csv --label verdict --anomaly fraud --normal 'false alarm' -o fraud.devnet
     devnet fit cases.csv --label sick --ignore ward --report cases.html -o cases.devnet
+    devnet fit payments.parquet --labels review.db -o fraud.devnet
     """
     from devnet.core.whole_file import check_target
     from devnet.tables import TableModel
@@ -76,29 +86,34 @@ def fit(
     refuse_overwriting(table, output, report)
     for path in filter(None, (output, report)):
         check_target(path)
+    files = files_of(table)
+    given = _given_labels(table, training, labels)
     model = TableModel(
         method,
         ignore=training.ignore,
         categorical=training.categorical,
-        anomaly=training.anomaly,
-        id_column=training.id_column,
+        anomaly=given.anomaly,
+        normal=given.normal,
+        id_column=given.id_column,
         decimal_comma=training.decimal_comma,
         day_first=training.day_first,
         missing=training.missing,
         policy=chosen_policy(**policy) or DEFAULT_POLICY,
         random_state=training.seed,
     )
-    files = files_of(table)
     with counting_rows("Reading", table, then="Learning") as on_rows:
-        model.fit(table, training.label, on_rows=on_rows)
+        model.fit(table, given.label, on_rows=on_rows)
+    for file in files:  # the labels are those of these rows
+        file.check()
     model.save(output)
     facts = describe_model(model)
     seconds = time.perf_counter() - start
     if report is not None:
         _write_report(model, table, files, report)
-    notes = fit_notes(model)
+    notes = [*given.notes, *fit_notes(model)]
     if wants_json:
-        echo_json({"model": str(output), "seconds": seconds, **facts, "notes": notes})
+        told = {**facts, "verdicts": given.counts, "notes": notes}
+        echo_json({"model": str(output), "seconds": seconds, **told})
         return
     echo_notes(notes)
     echo(f"Learned from {table} in {seconds:.1f} s.", "", *model_text(facts))
@@ -107,6 +122,43 @@ def fit(
         echo(f"Report         {report}")
     next_words = ["devnet", "alerts", str(output), table, "--budget", "10"]
     echo("", f"Next: {shlex.join(next_words)}")
+
+
+class GivenLabels(NamedTuple):
+    """Where labels come from, and what is told about them."""
+
+    label: Any  # as TableModel.fit takes it
+    anomaly: str | None
+    normal: str | None  # None if no row is known to be normal
+    id_column: str | None
+    counts: dict[str, int]  # rows by verdict; none without a store
+    notes: list[str]
+
+
+def _given_labels(table: str, training: TrainingOptions, path: Path | None) -> GivenLabels:
+    """The table's own labels, or with them those of a store."""
+    if path is None:
+        if not training.label:
+            raise click.UsageError(
+                "Missing option '--label': name the column that marks anomalies, or a store of "
+                "verdicts with --labels."
+            )
+        own = training.label, training.anomaly, training.normal, training.id_column
+        return GivenLabels(*own, counts={}, notes=[])
+    from devnet.review.labelled import gone_note, labelled_rows
+    from devnet.review.store import LabelStore
+    from devnet.tables.given_labels import StandIn
+
+    with LabelStore(path) as store, counting_rows("Finding labels in", table) as on_rows:
+        words = {"anomaly": training.anomaly, "normal": training.normal}
+        label = training.label or None
+        found = labelled_rows(store, table, label=label, **words, on_rows=on_rows)
+        known = store.table.id_column
+    counts = {"anomaly": found.n_anomalies, "normal": found.n_normal, "gone": found.n_gone}
+    notes = [gone_note(found.n_gone, path, table)] if found.n_gone else []
+    normal = found.normal if found.n_normal else None
+    joined = StandIn(found.name, found.column), found.anomaly, normal
+    return GivenLabels(*joined, training.id_column or known, counts, notes)
 
 
 def _write_report(model: Any, table: str, files: list[Any], path: Path) -> None:

@@ -21,7 +21,7 @@ def model_text(facts: dict[str, Any]) -> list[str]:
         _lines(
             "Rows",
             f"{facts['rows']:,}; labelled as anomalies ({facts['label']} = {facts['anomaly']}): "
-            f"{facts['labelled_anomalies']:,}",
+            f"{facts['labelled_anomalies']:,}{_normal_rows(facts)}",
         ),
         _lines("Columns", f"{len(used)} used" + (", left out:" if left_out else "")),
         *(_lines("", f"{name}: {worded(why)}") for name, why in left_out.items()),
@@ -65,6 +65,12 @@ def columns_text(facts: dict[str, Any]) -> list[str]:
         detail = f"{column['detail']}{missing}{reading}"
         lines.append(f"{name:<{width}}  {column['importance']:>5.1%}  {kind:<10} {detail}")
     return lines
+
+
+def _normal_rows(facts: dict[str, Any]) -> str:
+    if facts["normal"] is None:
+        return ""
+    return f"; known normal ({facts['label']} = {facts['normal']}): {facts['known_normal']:,}"
 
 
 def _readings(columns: list[dict[str, Any]]) -> list[list[str]]:

@@ -8,6 +8,8 @@ from devnet.core.sentence import Sentence, Setting, UserError
 OPTIONS = {  # parameter of the Python API -> option
     "label": "--label",
     "anomaly": "--anomaly",
+    "normal": "--normal",
+    "who": "--who",
     "ignore": "--ignore",
     "categorical": "--categorical",
     "id_column": "--id",
@@ -26,6 +28,11 @@ OPTIONS = {  # parameter of the Python API -> option
     "rows": "--row",
     "folder": "--folder",
     "results": "--results",
+    "names": "--name",
+    "port": "--port",
+    "certificate": "--certificate",
+    "key": "--key",
+    "proxy": "--behind-proxy",
 }
 FLAGS = {  # options for true and false
     "decimal_comma": ("--decimal-comma", "--decimal-point"),

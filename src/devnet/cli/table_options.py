@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from devnet.tables.table_model import TableModel
 
 Command = Callable[..., Any]
+MEGABYTE = 1e6
 
 as_json = click.option("--json", "wants_json", is_flag=True, help="Print JSON for other programs.")
 
@@ -63,7 +64,7 @@ def _only_one(context: click.Context, option: click.Parameter, values: tuple[str
             f"{option.opts[0]} is given {len(values)} times, as {' and '.join(map(repr, values))}; "
             "give it once."
         )
-    return values[0]
+    return values[0] if values else ""
 
 
 def _not_negative(context: click.Context, option: click.Parameter, value: int) -> int:
@@ -74,15 +75,18 @@ def _not_negative(context: click.Context, option: click.Parameter, value: int) -
     return value
 
 
-_TRAINING_OPTIONS = (
-    click.option(
+def _label_option(*, required: bool) -> Command:
+    return click.option(
         "--label",
-        required=True,
+        required=required,
         multiple=True,
         callback=_only_one,
         metavar="COLUMN",
         help="The column that marks anomalies.",
-    ),
+    )
+
+
+_TRAINING_OPTIONS = (
     click.option(
         "--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; repeatable."
     ),
@@ -96,6 +100,11 @@ _TRAINING_OPTIONS = (
         "--anomaly",
         metavar="VALUE",
         help="The label of anomalies.  [default: the larger number, the rarer text]",
+    ),
+    click.option(
+        "--normal",
+        metavar="VALUE",
+        help="The label of rows known to be normal, such as 'false alarm'.  [default: none]",
     ),
     click.option(
         "--id",
@@ -135,10 +144,11 @@ _TRAINING_OPTIONS = (
 class TrainingOptions(NamedTuple):
     """What the user says about the columns of a training table."""
 
-    label: str
+    label: str  # empty if it is not given, which `fit` allows
     ignore: tuple[str, ...]
     categorical: tuple[str, ...]
     anomaly: str | None
+    normal: str | None
     id_column: str | None
     decimal_comma: bool | None
     day_first: bool | None
@@ -150,12 +160,12 @@ class TrainingOptions(NamedTuple):
         given = {
             name: value
             for name, value in self._asdict().items()
-            if value not in (None, ()) and (name, value) != ("seed", 0)
+            if value not in (None, (), "") and (name, value) != ("seed", 0)
         }
         return " ".join(spell(Setting(name, value)) for name, value in given.items())
 
 
-def training_options(command: Command) -> Command:
+def training_options(command: Command, *, needs_label: bool = True) -> Command:
     """Options about the columns of a training table, as one argument, `training`."""
 
     @wraps(command)
@@ -163,7 +173,7 @@ def training_options(command: Command) -> Command:
         training = TrainingOptions(*(arguments.pop(name) for name in TrainingOptions._fields))
         return command(training=training, **arguments)
 
-    return _decorate(collected, _TRAINING_OPTIONS)
+    return _decorate(collected, (_label_option(required=needs_label), *_TRAINING_OPTIONS))
 
 
 def policy_options(command: Command) -> Command:
@@ -259,7 +269,8 @@ def _instead_of_a_table(path: Path) -> str:
 def counting_rows(what: str, table: str, then: str = "") -> Iterator[Callable[[int], None]]:
     """A bar with rows and rows per second on standard error, if it is a terminal.
 
-    If the table knows its number of rows, the bar fills up, and then says what comes next.
+    If the table knows its number of rows, the bar fills up, and then says what comes next. For a
+    text file, perhaps compressed, it fills up by the bytes read.
     """
     from rich.console import Console
 
@@ -273,27 +284,38 @@ def counting_rows(what: str, table: str, then: str = "") -> Iterator[Callable[[i
         TextColumn("{task.description}", markup=False),  # a glob may have [brackets]
         BarColumn(),
         TextColumn("{task.completed:,} rows"),
+        TextColumn("{task.fields[read]}"),
         TextColumn("{task.fields[speed]}"),
         TimeRemainingColumn(),
     )
-    n_rows = _count_rows(table)
-    with Progress(*columns, console=console, transient=True) as bars:
-        task = bars.add_task(f"{what} {visible(table)}", total=n_rows, speed="")
+    from devnet.tables.sources.meter import metered
+
+    n_rows, n_bytes = _count(table)
+    with metered() as meter, Progress(*columns, console=console, transient=True) as bars:
+        task = bars.add_task(f"{what} {visible(table)}", total=n_rows, read="", speed="")
 
         def update(done: int) -> None:
-            speed = bars.tasks[task].speed
+            speed, n_read = bars.tasks[task].speed, meter.n_read()
             bars.update(task, completed=done, speed=f"{speed:,.0f} rows/s" if speed else "")
+            if n_read and n_rows is None:
+                expected = done * n_bytes // n_read
+                bars.update(task, total=max(done, expected), read=_read_text(n_read, n_bytes))
             if then and done == n_rows:
                 bars.update(task, description=then)
 
         yield update
 
 
-def _count_rows(table: str) -> int | None:
-    """Rows of a table, if known before reading it."""
+def _read_text(n_read: int, n_bytes: int) -> str:
+    return f"{n_read / MEGABYTE:,.1f} of {n_bytes / MEGABYTE:,.1f} MB read"
+
+
+def _count(table: str) -> tuple[int | None, int]:
+    """Rows of a table, if known before reading it, and bytes of its files."""
     from devnet.tables.sources.opening import open_table
 
     try:
-        return open_table(table).n_rows
+        source = open_table(table)
+        return source.n_rows, sum(path.stat().st_size for path in source.paths)
     except (ValueError, OSError):  # the verb itself reports it
-        return None
+        return None, 0

@@ -1,4 +1,4 @@
-"""y and sample weights: one value marks labelled anomalies, everything else is unlabelled."""
+"""y and sample weights: which rows are labelled anomalies, known normal, or unlabelled."""
 
 from numbers import Number
 from typing import Any, NamedTuple
@@ -14,42 +14,67 @@ class Labels(NamedTuple):
     """A parsed y."""
 
     is_anomaly: np.ndarray  # (n,) bool
+    is_normal: np.ndarray  # (n,) bool: verified; a row that is neither is unlabelled
     classes: np.ndarray  # (2,): the values that `predict` returns for other rows and for anomalies
 
+    def as_y(self, normal_label: Any = None) -> np.ndarray:
+        """The same labels as a new y; it has missing values only if nothing else is unlabelled."""
+        if not self.is_normal.any():
+            y: np.ndarray = self.classes[self.is_anomaly.astype(int)]
+            return y
+        other, anomaly = self.classes.tolist()
+        y = np.full(len(self.is_anomaly), None if other == normal_label else other, dtype=object)
+        y[self.is_anomaly], y[self.is_normal] = anomaly, normal_label
+        return y
 
-def unlabelled(y: Any, n_rows: int) -> Labels | None:
+
+def unlabelled(y: Any, n_rows: int, normal_label: Any = None) -> Labels | None:
     """Labels without any anomaly, if y is None or zero everywhere; None for any other y.
 
-    For detectors that need no labelled anomalies.
+    With a `normal_label`, rows may also have this label or none. For detectors that need no
+    labelled anomalies.
     """
-    if y is not None:
-        values = _as_array(y)
-        if values.ndim != 1 or values.dtype.kind not in "biuf" or not len(values) or values.any():
-            return None
-        n_rows = len(values)
-    return Labels(np.zeros(n_rows, dtype=bool), np.array([0, 1]))
+    values = np.zeros(n_rows) if y is None else _as_array(y)
+    if values.ndim != 1 or not len(values):
+        return None
+    is_normal = _has_label(values, normal_label)
+    others = values[~is_normal]
+    if normal_label is not None:
+        others = others[~_is_missing(others)]
+        others = _tidy(others) if len(others) else np.zeros(0)
+    if others.dtype.kind not in "biuf" or others.any():
+        return None
+    return Labels(np.zeros(len(values), dtype=bool), is_normal, np.array([0, 1]))
 
 
-def read_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels:
-    """Tell labelled anomalies from unlabelled rows.
+def read_labels(
+    y: Any, *, pos_label: Any = None, normal_label: Any = None, classes: Any = None
+) -> Labels:
+    """Tell labelled anomalies, known normal rows and unlabelled rows apart.
 
-    The larger of two values is the anomaly, unless `pos_label` names it; missing values (None,
-    NaN, pandas.NA) are unlabelled. `classes` are the values of an earlier call, if any.
+    Rows with `normal_label` are known to be normal. Of two other values, the larger is the
+    anomaly, unless `pos_label` names it; where both labels are named, every other value is
+    unlabelled. So are missing values (None, NaN, pandas.NA). `classes` are the values of an
+    earlier call, if any.
     """
     values = column_or_1d(_as_array(y), warn=True)
     if not len(values):
         raise ValueError("y is empty; give one label per row of X, 1 for a labelled anomaly.")
-    missing = _is_missing(values)
-    if missing.all():
-        raise ValueError(
-            "Input y contains only missing values (NaN), no labelled anomaly: only one class. "
-            "Mark at least one anomaly with 1."
-        )
-    known = _tidy(values[~missing])
-    present = np.unique(known)
-    _refuse_other_than_two_values(present, known)
+    is_normal = _has_label(values, normal_label)
+    is_other = ~_is_missing(values) & ~is_normal
+    if not is_other.any():
+        raise ValueError(_only_missing(normal_label, int(is_normal.sum())))
+    others = _tidy(values[is_other])
+    if normal_label is not None:
+        anomaly = classes[1] if classes is not None else pos_label
+        _refuse_normal_label(normal_label, anomaly, others, is_used=bool(is_normal.any()))
+        others = _as_two_values(others, pos_label)
+    present = np.unique(others)
+    _refuse_other_than_two_values(present, others)
     if classes is None:
-        classes = _name_classes(present, bool(missing.any()), pos_label)
+        classes = _name_classes(present, not is_other.all(), pos_label)
+        if normal_label is not None and len(present) == 1:
+            classes = _pair(normal_label, classes[1])
     elif pos_label is not None and pos_label != classes[1]:
         raise ValueError(
             f"pos_label={pos_label!r}, but {_plain(classes[1])!r} has marked the anomalies so "
@@ -60,9 +85,9 @@ def read_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels
             f"y contains {unknown[0]!r}, but the classes are {np.asarray(classes).tolist()}."
         )
     is_anomaly = np.zeros(len(values), dtype=bool)
-    is_anomaly[~missing] = known == classes[1]
+    is_anomaly[is_other] = others == classes[1]
     _refuse_one_kind(is_anomaly, classes)
-    return Labels(is_anomaly, np.asarray(classes))
+    return Labels(is_anomaly, is_normal, np.asarray(classes))
 
 
 def read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
@@ -93,9 +118,14 @@ def read_weights(sample_weight: Any, is_anomaly: np.ndarray) -> np.ndarray:
     return scaled
 
 
-def order_classes(classes: Any, pos_label: Any) -> np.ndarray:
+def order_classes(classes: Any, pos_label: Any, normal_label: Any = None) -> np.ndarray:
     """Put announced classes in the order of `Labels.classes`, the anomaly last."""
     present = np.unique(_tidy(_as_array(classes)))
+    others = present[~_has_label(present, normal_label)]
+    if len(others) < len(present):
+        if len(others) == 1:
+            return _pair(normal_label, others[0])
+        present = others
     if len(present) != 2:
         raise ValueError(f"classes={classes!r} must be two different values: unlabelled, anomaly.")
     return _name_classes(present, False, pos_label)
@@ -121,6 +151,38 @@ def _is_missing(values: np.ndarray) -> np.ndarray:
     return np.array([v is None or (v != v) is not False for v in values], dtype=bool)  # noqa: PLR0124
 
 
+def _has_label(values: np.ndarray, label: Any) -> np.ndarray:
+    """Which values equal a label, (n,) bool: none if it is None or of another kind."""
+    has_it = np.zeros(len(values), dtype=bool)
+    is_there = ~_is_missing(values)
+    if label is None or not is_there.any():
+        return has_it
+    known = _tidy(values[is_there])
+    if _is_text(known) == isinstance(label, str):
+        has_it[is_there] = known == label
+    return has_it
+
+
+def _is_text(known: np.ndarray) -> bool:
+    return known.dtype.kind in "UO"
+
+
+def _as_two_values(others: np.ndarray, pos_label: Any) -> np.ndarray:
+    """All values but the named anomaly as one of them; unchanged if none is named."""
+    rest = np.unique(others[others != pos_label])
+    if pos_label is None or len(rest) < 2:
+        return others
+    two: np.ndarray = np.where(others == pos_label, others, rest[0])
+    return two
+
+
+def _pair(other: Any, anomaly: Any) -> np.ndarray:
+    """Two classes, in the type of the second."""
+    if isinstance(anomaly, str):
+        return np.array([other, anomaly], dtype=object)
+    return np.array([other, anomaly], dtype=np.result_type(np.asarray(anomaly), np.asarray(other)))
+
+
 def _tidy(known: np.ndarray) -> np.ndarray:
     """Give object arrays the plain type of their values, so that they sort and compare."""
     if known.dtype.kind in "biufU":
@@ -136,6 +198,40 @@ def _tidy(known: np.ndarray) -> np.ndarray:
             f"y mixes text and numbers, for example {known[0]!r}; use one kind of label."
         )
     return known if kinds == {str} else np.asarray(known.tolist())
+
+
+def _only_missing(normal_label: Any, n_normal: int) -> str:
+    if n_normal:
+        return (
+            f"no labelled anomaly: {n_normal} values of y are normal_label={normal_label!r}, all "
+            "others are missing. Label at least one anomaly."
+        )
+    return (
+        "Input y contains only missing values (NaN), no labelled anomaly: only one class. "
+        "Mark at least one anomaly with 1."
+    )
+
+
+def _refuse_normal_label(
+    normal_label: Any, anomaly: Any, others: np.ndarray, *, is_used: bool
+) -> None:
+    """Refuse a label of normal rows that marks anomalies, or that may be a slip of the pen.
+
+    That no row has it yet is fine, unless its kind shows a mistake, or one of two texts would be
+    taken for the anomaly by its alphabetical order.
+    """
+    if anomaly is not None and anomaly == normal_label:
+        raise ValueError(
+            f"{normal_label!r} would mark both anomalies and known normal rows; give another "
+            "normal_label."
+        )
+    values = np.unique(others).tolist()
+    is_guess = _is_text(others) and anomaly is None and len(values) > 1
+    if not is_used and (is_guess or _is_text(others) != isinstance(normal_label, str)):
+        raise ValueError(
+            f"no value of y equals normal_label={normal_label!r}; the values are {values[:4]}. "
+            "Name one of them, or leave normal_label out while no row is known to be normal."
+        )
 
 
 def _refuse_other_than_two_values(present: np.ndarray, known: np.ndarray) -> None:

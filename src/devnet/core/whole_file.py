@@ -10,6 +10,8 @@ from stat import S_IMODE
 
 from devnet.core.temporary_file import temporary_file
 
+DATABASE = b"SQLite format 3\0"  # how such a file begins, a store of labels among them
+BESIDE = ("-wal", "-shm", "-journal")  # suffixes of files that belong to a database
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -62,6 +64,7 @@ def _opened(path: Path) -> Iterator[Path]:
     with ExitStack() as stack:
         with writing(path):
             _refuse_impossible(path)
+            _refuse_database(path)
             temporary = stack.enter_context(temporary_file(_resolved(path), path.suffix))
         yield temporary
 
@@ -95,6 +98,30 @@ def _refuse_impossible(path: Path) -> None:
             f"the folder {folder} is not writable, so {path.name} cannot be saved there; give "
             "another one."
         )
+
+
+def _refuse_database(path: Path) -> None:
+    """Refuse to replace a database or its log: what it holds exists nowhere else."""
+    if _is_database(path) or any(_is_database(one) for one in _owners(path)):
+        raise FileExistsError(
+            f"{path} is part of a database, such as a store of labels, and is never replaced; give "
+            "another name."
+        )
+
+
+def _is_database(path: Path) -> bool:
+    """Whether a file is a database."""
+    if not path.is_file():
+        return False
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(len(DATABASE)) == DATABASE
+    return False
+
+
+def _owners(path: Path) -> list[Path]:
+    """The files whose log a file of this name would be."""
+    names = [path.name.removesuffix(end) for end in BESIDE if path.name.endswith(end)]
+    return [path.with_name(name) for name in names if name]
 
 
 def _put_in_place(temporary: Path, target: Path) -> None:

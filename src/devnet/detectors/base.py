@@ -43,9 +43,12 @@ class ScoreError(ValueError):
 class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):
     """A binary classifier that learns from few labelled anomalies and many unlabelled rows.
 
-    Abstract. Higher scores are more anomalous. A detector defines how it learns (`_learn`), how
-    it scores (`_score`), above which score it raises an alert (`_threshold`) and which tensors it
-    consists of (`_tensors`, `_restore`).
+    Some of the other rows may be known to be normal, such as dismissed alerts: `normal_label` is
+    their label. Higher scores are more anomalous.
+
+    Abstract. A detector defines how it learns (`_learn`), how it scores (`_score`), above which
+    score it raises an alert (`_threshold`) and which tensors it consists of (`_tensors`,
+    `_restore`).
     """
 
     _constraints: ClassVar[dict[str, Constraint]]
@@ -64,10 +67,11 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
             Finite numbers; labelled and unlabelled rows together.
         y : array of shape (n_rows,)
             1 for a labelled anomaly; 0 or missing for an unlabelled row. Any other two values
-            work too: the larger one is the anomaly, unless `pos_label` names it.
+            work too: the larger one is the anomaly, unless `pos_label` names it. A third value
+            marks rows that are known to be normal if `normal_label` names it.
         sample_weight : array of shape (n_rows,), optional
             A row is drawn for a batch with probability proportional to its weight, separately
-            among labelled and unlabelled rows. Weight 0 leaves a row out.
+            among labelled, known normal and unlabelled rows. Weight 0 leaves a row out.
 
         Returns
         -------
@@ -123,14 +127,16 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         return self._tensors()
 
     def read_y(self, y: Any, n_rows: int, classes: Any = None) -> Labels:
-        """Separate labelled anomalies from unlabelled rows, as `fit` does; see `read_labels`."""
+        """Tell labelled anomalies, known normal and unlabelled rows apart, as `fit` does."""
         self._refuse_no_labels(y)
-        labels = None if self._needs_labels() else unlabelled(y, n_rows)
-        return labels or read_labels(y, pos_label=self.pos_label, classes=classes)
+        named = {"pos_label": self.pos_label, "normal_label": self.normal_label}
+        labels = None if self._needs_labels() else unlabelled(y, n_rows, self.normal_label)
+        return labels or read_labels(y, **named, classes=classes)
 
     # What other rooms ask a detector. A new one overrides the answers that it can give.
 
     uses_text: ClassVar[bool] = False  # if not, tables come without their columns of free text
+    uses_normals: ClassVar[bool] = True  # if not, known normal rows are unlabelled to it
 
     def take_layout(self, layout: Layout) -> None:
         """Take, before `fit`, which columns belong together; by default it makes no difference."""
@@ -216,14 +222,16 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
                 f"X has {rows.shape[0]} rows but y has {len(y)} labels: inconsistent numbers of "
                 "samples. Give one label per row."
             )
-        known = None if classes is None else order_classes(classes, self.pos_label)
+        known = None
+        if classes is not None:
+            known = order_classes(classes, self.pos_label, self.normal_label)
         if resume:
             known = self.classes_
         labels = self.read_y(y, rows.shape[0], classes=known)
         if sample_weight is not None:
             sample_weight = read_weights(sample_weight, labels.is_anomaly)
         self.classes_ = labels.classes
-        self._learn(rows, labels.is_anomaly, sample_weight, resume=resume)
+        self._learn(rows, labels, sample_weight, resume=resume)
         self.threshold_ = self._threshold(rows, labels.is_anomaly)
         return self
 
@@ -267,18 +275,18 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
                 "for labelled anomalies and 0 for unlabelled rows."
             )
 
+    @property
+    def needs_labels(self) -> bool:
+        """Whether it must have a labelled anomaly to learn from."""
+        return self._needs_labels()
+
     def _needs_labels(self) -> bool:
         """Whether at least one labelled anomaly is required."""
         return True
 
     @abstractmethod
     def _learn(
-        self,
-        rows: Rows,
-        is_anomaly: np.ndarray,
-        sample_weight: np.ndarray | None,
-        *,
-        resume: bool,
+        self, rows: Rows, labels: Labels, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
         """Learn from rows; with `resume` continue from the present state."""
 
@@ -291,7 +299,7 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         """Score above which `predict` reports an anomaly, given the training rows."""
 
     def _unlabelled_quantile(self, rows: Rows, is_anomaly: np.ndarray, share: float) -> float:
-        """Score that this share of the unlabelled training rows stays below.
+        """Score that this share of the training rows that are no labelled anomalies stays below.
 
         The threshold of a detector whose scores have no scale of their own. If there are very
         many rows, an even selection is scored.

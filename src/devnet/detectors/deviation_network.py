@@ -72,6 +72,8 @@ class DevNet(NetworkDetector):
         Networks trained side by side from independent draws; the score is their mean deviation.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
+    normal_label : optional
+        The value of y that marks rows known to be normal, such as dismissed alerts.
     device : str or torch.device, default="auto"
         Where your own torch module computes: "auto" is CUDA if there is one, else the CPU;
         "cpu", "cuda" or "cuda:0" name a device. It is read when `fit` or `load` builds the
@@ -152,6 +154,7 @@ class DevNet(NetworkDetector):
         keep_best: bool = True,
         n_members: int = 1,
         pos_label: Any = None,
+        normal_label: Any = None,
         device: Any = "auto",
         warm_start: bool = False,
         keep_interrupted: bool = False,
@@ -172,6 +175,7 @@ class DevNet(NetworkDetector):
         self.keep_best = keep_best
         self.n_members = n_members
         self.pos_label = pos_label
+        self.normal_label = normal_label
         self.device = device
         self.warm_start = warm_start
         self.keep_interrupted = keep_interrupted

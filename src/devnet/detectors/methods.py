@@ -26,11 +26,14 @@ from devnet.detectors.competitors.boosting_libraries import LIBRARY_METHODS
 from devnet.detectors.deviation_network import DevNet
 from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
 from devnet.detectors.own_estimator import import_estimator
+from devnet.detectors.rank_deviation import RankDeviation
 from devnet.engine.data_reference import REFERENCES
 
 PARAMETER_KINDS: dict[str, Any] = {**REFERENCES, "Layout": Layout}  # as model files name them
-ADDED_PARAMETERS = {"layout"}  # since 0.1.0; a file without one means the default
+ADDED_PARAMETERS = {"layout", "normal_label"}  # since 0.1.0; a file without one means the default
 RECOMMENDED = "deviation ensemble"  # for tables
+STARTING = "rank deviation"  # for tables with fewer labelled anomalies than HAND_OVER
+HAND_OVER = 3
 
 METHODS: dict[str, type[FewLabelDetector]] = {  # with the names and order of the result tables
     "DevNet": DevNet,
@@ -42,6 +45,7 @@ METHODS: dict[str, type[FewLabelDetector]] = {  # with the names and order of th
     "PU trees": PUBaggedTrees,
     "logistic regression": BalancedLogistic,
     "gradient boosting": GradientBoosting,
+    STARTING: RankDeviation,
     **{m.__name__: m for m in LIBRARY_METHODS if find_spec(m.library)},  # if installed
 }
 
@@ -70,6 +74,14 @@ def find_method(name: str) -> Callable[..., Any]:
     if ":" in name:
         return import_estimator(name)
     return METHODS[known(name, METHODS, "method")]
+
+
+def method_for(n_anomalies: int) -> str:
+    """The method to rank a table with, given how many anomalies are labelled in it.
+
+    One or two anomalies may lead the ensemble astray: it looks for rows like them alone.
+    """
+    return RECOMMENDED if n_anomalies >= HAND_OVER else STARTING
 
 
 def restore(

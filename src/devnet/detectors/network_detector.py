@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.callback import ProgressBar, with_callbacks
 
 from devnet.core.arrays import Array, is_module, mean_over, one_blas_thread, to_numpy
+from devnet.core.labels import Labels
 from devnet.core.model_file import field, is_finite_number
 from devnet.core.parameters import Constraint, number, one_of, whole_number
 from devnet.core.rows import WIDE, Rows, spans, to_single
@@ -108,7 +109,7 @@ class NetworkDetector(FewLabelDetector):
         """Outputs (m, b, k) -> scores (m, b)."""
 
     def _learn(
-        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
+        self, rows: Rows, labels: Labels, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
         self._refuse_device()
         generators = member_generators(self.random_state, self.n_members)
@@ -118,14 +119,14 @@ class NetworkDetector(FewLabelDetector):
         else:
             network = self._initial_network(rows, generators)
         network = network.start_training(rows, generators)
-        halves = find_halves(is_anomaly, sample_weight)
+        halves = find_halves(labels.is_anomaly, sample_weight)
         if not resume:
             self._before_training(network, rows, halves)
         n_batches = self._steps_of_an_epoch(rows.shape[0])
         n_steps = self.n_epochs * n_batches
         sampler = self._sampler(
             rows,
-            is_anomaly,
+            labels,
             batch_size=self.batch_size,
             n_steps=n_steps,
             generators=generators,

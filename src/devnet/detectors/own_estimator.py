@@ -19,6 +19,8 @@ EXAMPLE = "write it as in 'sklearn.ensemble:RandomForestClassifier'"
 class OwnEstimator(BaseEstimator):
     """An estimator with the calls that experiments need.
 
+    It learns from labelled anomalies and all other rows; it knows no third state of labels.
+
     Parameters
     ----------
     estimator : scikit-learn estimator
@@ -46,7 +48,7 @@ class OwnEstimator(BaseEstimator):
         return read_labels(y)._replace(classes=np.array([0, 1]))
 
     # The answers of a detector about which nothing is known: see `FewLabelDetector`.
-    uses_text = False
+    uses_text = uses_normals = False
     keeps_unseen_scores = False
     prior_quantile = None
     baseline = None

@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from devnet.core.arrays import Array, ToDevice
+from devnet.core.known_normals import learning_weight
+from devnet.core.labels import Labels
 from devnet.core.rows import Rows
 
 GATHERED_VALUES = 1 << 18  # values of dense rows gathered from the caller's matrix per call
@@ -49,8 +51,8 @@ class BalancedSampler:
     ----------
     rows : Rows
         The training rows, labelled and unlabelled.
-    is_anomaly : (n,) bool array
-        Which rows are labelled anomalies. Without any, batches are half as large.
+    labels : Labels
+        Of these rows. Without labelled anomalies, batches are half as large.
     batch_size : int
         Draws per step, an even number.
     n_steps : int
@@ -58,13 +60,14 @@ class BalancedSampler:
     generators : sequence of numpy Generators
         One per member.
     sample_weight : (n,) array, optional
-        Within its half a row is drawn with probability proportional to its weight.
+        Within its half a row is drawn with probability proportional to its weight; that of known
+        normal rows is raised, see `learning_weight`.
     """
 
     def __init__(
         self,
         rows: Rows,
-        is_anomaly: np.ndarray,
+        labels: Labels,
         *,
         batch_size: int,
         n_steps: int,
@@ -72,6 +75,7 @@ class BalancedSampler:
         sample_weight: np.ndarray | None = None,
     ) -> None:
         self._rows = rows
+        is_anomaly, sample_weight = labels.is_anomaly, learning_weight(labels, sample_weight)
         half = batch_size // 2
         labelled = _Pool(np.flatnonzero(is_anomaly), sample_weight)
         unlabelled = _Pool(np.flatnonzero(~is_anomaly), sample_weight)

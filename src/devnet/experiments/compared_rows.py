@@ -12,6 +12,7 @@ from devnet.experiments.row_times import row_times
 from devnet.experiments.splits import RowsToSplit
 from devnet.experiments.units import equal_rows, n_repeated, together, value_codes
 from devnet.tables.columns.left_out import Why
+from devnet.tables.encoded_rows import ANOMALY, NORMAL, UNLABELLED
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.reservoir import smallest
 from devnet.tables.table_error import TableError
@@ -19,10 +20,11 @@ from devnet.tables.training_rows import TrainingRows
 
 
 class ComparedRows(NamedTuple):
-    """What all splits share: unlabelled rows, then labelled ones."""
+    """What all splits share: unlabelled rows, then known normal ones, then labelled anomalies."""
 
     rows: pa.Table  # without columns that are not learned from
-    is_labelled: np.ndarray  # (n,)
+    is_labelled: np.ndarray  # (n,) as anomalies
+    is_normal: np.ndarray  # (n,) known to be normal
     weight: np.ndarray  # (n,) rows of the table that each row stands for
     label: str
     categorical: Collection[str]
@@ -57,16 +59,17 @@ def choose_rows(
     """
     for setting, name in (("time", time), ("group", group)):
         _refuse_label(setting, name, training.label)
-    rows, is_labelled, weight = _sampled(training, size)
+    rows, kind, weight = _sampled(training, size)
     notes: list[str | Sentence] = []
     times = None
     if time is not None:
         times = row_times(rows.column(time), time)
         has_time = ~np.isnan(times)
         _note_missing_times(notes, table, time, has_time)
-        rows, is_labelled, weight, times = (
-            rows.filter(has_time), is_labelled[has_time], weight[has_time], times[has_time],
+        rows, kind, weight, times = (
+            rows.filter(has_time), kind[has_time], weight[has_time], times[has_time],
         )  # fmt: skip
+    is_labelled = kind == ANOMALY
     learned = rows.select([n for n in rows.column_names if n in set(training.summary.needed())])
     encoder = TableEncoder.learn(training.summary, learned.filter(~is_labelled))
     reader = training.summary.reader.only([*encoder.read_columns(), *filter(None, (time, group))])
@@ -84,6 +87,7 @@ def choose_rows(
     return ComparedRows(
         learned,
         is_labelled,
+        kind == NORMAL,
         weight,
         training.label,
         categorical,
@@ -95,15 +99,15 @@ def choose_rows(
 
 
 def _sampled(training: TrainingRows, size: int) -> tuple[pa.Table, np.ndarray, np.ndarray]:
-    """Rows, which are labelled, and how many rows of the table each stands for."""
-    samples = (training.unlabelled, training.labelled)
+    """Rows, of which kind each is, and how many rows of the table it stands for."""
+    samples = (training.unlabelled, training.normal, training.labelled)
     parts = [smallest([sample], size).rows for sample in samples]
-    totals = (training.n_rows - training.n_labelled, training.n_labelled)
+    totals = (training.n_unlabelled, training.n_normal, training.n_labelled)
     sizes = [len(part) for part in parts]
     return (
         pa.concat_tables(parts).combine_chunks(),
-        np.repeat([False, True], sizes),
-        np.repeat(np.divide(totals, sizes), sizes),
+        np.repeat([UNLABELLED, NORMAL, ANOMALY], sizes),
+        np.repeat(np.divide(totals, np.maximum(sizes, 1)), sizes),
     )
 
 

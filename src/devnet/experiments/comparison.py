@@ -36,6 +36,7 @@ from devnet.experiments.splits import (
     make_splits,
     ranked_share,
 )
+from devnet.tables.encoded_rows import ANOMALY, NORMAL
 from devnet.tables.encoder import TableEncoder, TableSummary
 from devnet.tables.given_labels import given_labels
 from devnet.tables.label_column import as_label
@@ -84,7 +85,7 @@ class _EncodedSplit(NamedTuple):
     """Encoded rows to learn from and to rank, and which are labelled."""
 
     train: Any
-    y_train: np.ndarray
+    y_train: np.ndarray  # 0, 1 for labelled anomalies, 2 for known normal rows
     test: Any
     y_test: np.ndarray
     weight: np.ndarray  # of test rows
@@ -100,6 +101,7 @@ def compare_methods(
     time: str | None = None,
     group: str | None = None,
     anomaly: str | float | None = None,
+    normal: str | float | None = None,
     ignore: str | Collection[str] = (),
     categorical: str | Collection[str] = (),
     conventions: Conventions = BY_VALUES,
@@ -128,8 +130,9 @@ def compare_methods(
         the future, in several windows. It is learned from too, unless ignored.
     group : str, optional
         A column of entities, such as customers: one is never on both sides of a split.
-    anomaly, ignore, categorical, random_state
-        As for `TableModel`.
+    anomaly, normal, ignore, categorical, random_state
+        As for `TableModel`. Methods that can learn from known normal rows do; to all others, and
+        in the rows to rank, they are unlabelled.
     conventions : Conventions
         Its decimal_comma, day_first and missing.
     on_rows, on_fit : callables, optional
@@ -158,6 +161,7 @@ def compare_methods(
         source,
         labels.name,
         anomaly=as_label(anomaly),
+        normal=as_label(normal),
         ignore=ignore,
         categorical=categorical,
         conventions=conventions,
@@ -185,7 +189,7 @@ def compare_methods(
     verdict = advise(evaluated, to_beat, by_chance)
     return Comparison(
         table=source.name,
-        label=labels.name,
+        label=training.label,
         anomaly=training.anomaly,
         n_rows=training.n_rows,
         n_labelled=training.n_labelled,
@@ -287,7 +291,7 @@ class _LearnedSplit:
         rows, (train, test) = self._rows, self._split
         return _EncodedSplit(
             encoder.encode(self._learned),
-            rows.is_labelled[train],
+            np.where(rows.is_normal[train], NORMAL, rows.is_labelled[train]),
             encoder.encode(rows.rows.take(test)),
             rows.is_labelled[test],
             rows.weight[test],
@@ -310,8 +314,13 @@ def _learned(rows: ComparedRows, splits: list[Split]) -> Iterator[_LearnedSplit]
 
 def _run(detector: Any, split: _EncodedSplit) -> SplitResult:
     detector.take_layout(split.layout)
+    y = split.y_train
+    if detector.uses_normals and (y == NORMAL).any():
+        detector.set_params(normal_label=NORMAL)
+    else:
+        y = (y == ANOMALY).astype(int)
     start = clock.perf_counter()
-    detector.fit(split.train, split.y_train.astype(int))
+    detector.fit(split.train, y)
     seconds = clock.perf_counter() - start
     scores = detector.anomaly_score(split.test)
     y, weight = split.y_test, split.weight

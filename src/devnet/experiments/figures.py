@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from devnet.experiments.cells import RANKING, Cells, in_words, published
+from devnet.experiments.feedback_results import feedback_figures
 from devnet.experiments.figure import Figure, Panel, Point, Series, point
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import SYNTHETIC, Experiment
@@ -217,6 +218,7 @@ BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
     "runtime": _runtime_figures,
     "raw tables": lambda cells: [],
     "text": lambda cells: [],
+    "feedback": feedback_figures,
 }
 
 

@@ -11,6 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import average_precision_score
 
 from devnet.datasets import Dataset
+from devnet.experiments.feedback_measure import feedback
 from devnet.experiments.outcome import Outcome, auc, fit_and_score
 from devnet.experiments.protocol import Task, make_task
 from devnet.experiments.raw_measure import raw_tables
@@ -204,7 +205,7 @@ def _cloud(seed: int, n_rows: int, n_columns: int) -> Task:
     for rows in (train, test):
         rows[is_anomaly] += np.float32(0.5)
     y = (np.arange(n_rows) < 30).astype(int)
-    return Task(train, y, test, is_anomaly, np.arange(n_rows))
+    return Task(train, y, test, is_anomaly, np.arange(n_rows), is_anomaly)
 
 
 MEASURES: dict[str, Callable[..., Outcome]] = {
@@ -216,6 +217,7 @@ MEASURES: dict[str, Callable[..., Outcome]] = {
     "runtime": runtime,
     "raw tables": raw_tables,
     "text": text,
+    "feedback": feedback,
 }
 
 

@@ -25,6 +25,7 @@ class Task(NamedTuple):
     test: Any  # (t, d)
     is_anomaly: np.ndarray  # (t,) truth about the test rows
     origin: np.ndarray  # (t,) which rows of the data set the test rows are
+    train_is_anomaly: np.ndarray  # (n,) truth about the training rows
 
 
 def make_task(
@@ -84,9 +85,11 @@ def make_task(
     made = _swapped(rows[parents], n_hidden - len(hidden), generator)
     # The first normal rows are labelled by mistake; they are in random order.
     train = _gather(rows, np.concatenate([labelled, normal, hidden]), made)
-    y = (np.arange(train.shape[0]) < n_labelled).astype(int)
+    number = np.arange(train.shape[0])
+    y = (number < n_labelled).astype(int)
+    is_normal = (number >= len(labelled)) & (number < len(labelled) + len(normal))
     origin = np.concatenate([normal_test, anomalies_test])
-    return Task(train, y, rows[origin], is_anomaly[origin], origin)
+    return Task(train, y, rows[origin], is_anomaly[origin], origin, ~is_normal)
 
 
 def _check(

@@ -28,7 +28,8 @@ def raw_tables(
     train, y, test = draw_rows(dataset.is_anomaly, n_labelled, contamination, seed)
     rows = _as_read_by(detector, dataset)
     is_anomaly = dataset.is_anomaly[test]
-    task = Task(_take(rows, train), y, _take(rows, test), is_anomaly, test)
+    truth = dataset.is_anomaly[train]
+    task = Task(_take(rows, train), y, _take(rows, test), is_anomaly, test, truth)
     scores, seconds = fit_and_score(detector, task)
     return Outcome(auc(is_anomaly, scores), seconds)
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from devnet.experiments.runner import versions
 
 ROOT = "devnet"
-STARTS = (  # the last two are named by plans
+STARTS = (  # the last three are named by plans
     "devnet.experiments.runner",
     "devnet.experiments.raw_methods",
+    "devnet.experiments.feedback_methods",
     "devnet.competitors",
 )
 LENGTH = 12  # hexadecimal digits

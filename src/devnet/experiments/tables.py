@@ -8,6 +8,7 @@ import numpy as np
 from devnet.core.wording import decimals_text
 from devnet.experiments.cells import RANKING, Cells, differing_data
 from devnet.experiments.comparison_table import comparison_table
+from devnet.experiments.feedback_results import feedback_tables
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import Experiment
 from devnet.experiments.raw_results import raw_results
@@ -146,6 +147,7 @@ BUILDERS: dict[str, Callable[[Cells], list[ResultTable]]] = {
     "runtime": runtime_tables,
     "raw tables": raw_results,
     "text": _ranking_tables,
+    "feedback": feedback_tables,
 }
 
 

@@ -41,7 +41,6 @@ def fit_facts(
     found = alerts_in(opened, policy=ANY_HIGH_ROW, n_shown=N_ALERTS, on_rows=on_rows)
     facts = describe_model(model)
     unseen = model.calibration_.labelled
-    counts = model.calibration_.weight > 0
     nominal = partial(_nominal, model)
     return FitFacts(
         table=Path(opened.source.name).name,
@@ -49,7 +48,7 @@ def fit_facts(
         summary=_summary(facts),
         n_rows=model.n_rows_,
         n_labelled=model.n_labelled_,
-        unlabelled=model.calibration_.unlabelled[counts],
+        unlabelled=model.calibration_.representative(),
         labelled=model.explainer_.labelled_scores() if unseen is None else unseen,
         labelled_unseen=unseen is not None,
         nominal=nominal if model.detector_.nominal_p_value(np.zeros(1)) is not None else None,
@@ -83,11 +82,18 @@ def _nominal(model: TableModel, scores: np.ndarray) -> np.ndarray:
     return p_value
 
 
+def _normal_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    if facts["normal"] is None:
+        return []
+    return [(f"known normal, {facts['label']} = {facts['normal']}", f"{facts['known_normal']:,}")]
+
+
 def _summary(facts: dict[str, Any]) -> list[tuple[str, str]]:
     n_columns = len(facts["columns"]) + len(facts["left_out"])
     lines = [
         ("rows", f"{facts['rows']:,}"),
         (f"labelled, {facts['label']} = {facts['anomaly']}", f"{facts['labelled_anomalies']:,}"),
+        *_normal_rows(facts),
         ("columns used", f"{len(facts['columns'])} of {n_columns}"),
     ]
     if share := facts.get(HIDDEN):

@@ -1,9 +1,12 @@
 """From templates to pages."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from devnet.core.wording import cut, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 LONGEST = 160  # characters that a page shows of a text from outside
 
@@ -23,19 +26,26 @@ def render(template: str, facts: dict[str, Any], functions: dict[str, Callable[.
     facts, functions : dict
         Names for the template: the page's facts, and functions to show them with.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+    environment = templates_of("devnet.report")
+    environment.globals.update(functions)
+    text: str = environment.get_template(template).render(facts)
+    return text
+
+
+def templates_of(*packages: str) -> "Environment":
+    """The templates of packages, the first that has one by a name; text in them is inert."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 
     environment = Environment(
-        loader=PackageLoader("devnet.report"),
+        loader=ChoiceLoader([PackageLoader(package) for package in packages]),
         autoescape=select_autoescape(),
         undefined=StrictUndefined,
         finalize=_visible_text,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(functions, short=short)
-    text: str = environment.get_template(template).render(facts)
-    return text
+    environment.globals["short"] = short
+    return environment
 
 
 def _visible_text(value: Any) -> Any:

@@ -29,6 +29,16 @@ class Calibration(NamedTuple):
     labelled: np.ndarray | None  # (k,) scores of labelled anomalies, likewise, if available
     hidden_share: float | None  # of anomalies among the unlabelled rows, if known
 
+    def representative(self) -> np.ndarray:
+        """Scores of unlabelled rows, each as often as it counts; some of those that count less."""
+        if len(self.weight) and (self.weight == self.weight[0]).all():
+            return self.unlabelled
+        order = np.argsort(self.unlabelled)
+        so_far = np.cumsum(self.weight[order]) / self.weight.max(initial=0)
+        is_next = np.diff(np.floor(so_far + 0.5), prepend=0) > 0
+        scores: np.ndarray = self.unlabelled[order[is_next]]
+        return scores
+
     def ranks(self) -> ConformalRanks:
         """The ranking that gives calibrated p-values."""
         return ConformalRanks(self.unlabelled, self.weight)
@@ -40,9 +50,10 @@ def calibrate(
     """Fit a detector, and score unlabelled rows that its scorers did not see.
 
     A detector that keeps scores of unseen rows, such as the out-of-bag scores of the deviation
-    ensemble, is fitted on all rows. For any other, a random tenth of the unlabelled rows is held
-    back and scored after the fit: at least 1,000 rows, or half of them if there are fewer than
-    2,000, and at most 10,000.
+    ensemble, is fitted on all rows. For any other, a random tenth of the rows that are no labelled
+    anomalies is held back and scored after the fit: at least 1,000 rows, or half of them if there
+    are fewer than 2,000, and at most 10,000. Known normal rows are held back as often as others:
+    dismissed alerts are the highest of the normal rows, which ranks must not lack.
 
     Parameters
     ----------
@@ -84,7 +95,7 @@ def _read_y(detector: Any, y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]
     if y is not None and len(y) != n_rows:
         raise ValueError(f"X has {n_rows} rows but y has {len(y)} labels; give one label per row.")
     labels = detector.read_y(y, n_rows)
-    return labels.is_anomaly, labels.classes[labels.is_anomaly.astype(int)]
+    return labels.is_anomaly, labels.as_y(getattr(detector, "normal_label", None))
 
 
 def _take(X: Any, rows: np.ndarray) -> Any:

@@ -12,6 +12,10 @@ class ConformalRanks:
     anomalies among them make p-values larger, never smaller. Nothing is extrapolated: with total
     weight n no p-value is below 1 / (n + 1).
 
+    Rows that are known to be normal, because somebody looked at the highest ones, belong to them:
+    a new normal row is exchangeable with all normal rows, not with those that were left. Their
+    scores, too, must be by scorers that did not learn that these very rows are normal.
+
     Parameters
     ----------
     scores : array of shape (n,)

@@ -8,6 +8,7 @@ except ImportError:  # pragma: no cover - an installation without extras
     ) from None
 
 from devnet.tables.alerts import Alerts, find_alerts
+from devnet.tables.drift import Drift, find_drift
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explanation, Reason
 from devnet.tables.scoring import score_table
@@ -17,12 +18,14 @@ from devnet.tables.table_model import TableModel
 
 __all__ = [
     "Alerts",
+    "Drift",
     "Explanation",
     "Reason",
     "TableEncoder",
     "TableError",
     "TableModel",
     "find_alerts",
+    "find_drift",
     "open_table",
     "score_table",
 ]

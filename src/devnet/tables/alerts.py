@@ -9,6 +9,7 @@ import pyarrow as pa
 from devnet.core.sentence import Sentence
 from devnet.significance.policies import Alarm, AlertPolicy
 from devnet.tables.description import policy_notes
+from devnet.tables.drift import Watch
 from devnet.tables.explainer import N_REASONS, Explanation
 from devnet.tables.folding import fold
 from devnet.tables.opened_table import OpenedTable
@@ -25,11 +26,11 @@ class Alerts(NamedTuple):
     """The alerts of a policy in a table."""
 
     n_rows: int  # scored
-    n_known: int  # left out: the table already labels them as anomalies
+    n_known: int  # left out: the table already labels them, as anomalies or as normal
     n_alerts: int
     threshold: float
     shown: list[Explanation]  # the highest ones, the highest first; near-duplicates are folded
-    notes: list[str | Sentence]  # what is odd about the table's columns
+    notes: list[str | Sentence]  # what is odd about the table, and what has changed
     values: pa.Table | None = None  # the table's values of the rows in `unfolded`
 
     def unfolded(self) -> list[Explanation]:
@@ -98,7 +99,8 @@ def find_alerts(
         Alerts that are explained, not counting those folded into them; None explains all. All
         alerts are counted.
     known : bool, default=False
-        True also raises alerts for rows that the table's own label column marks as anomalies.
+        True also raises alerts for rows that the table's own label column marks as anomalies, or
+        as known to be normal.
     on_rows : callable, optional
         Gets the number of rows scored so far.
     """
@@ -117,7 +119,7 @@ def alerts_in(
     """The alerts of a table that is open already; parameters as for `find_alerts`."""
     model = opened.model
     threshold = opened.threshold(policy, known=known, on_rows=on_rows)
-    alarm = Alarm(threshold)
+    alarm, watch = Alarm(threshold), Watch(opened, policy)
     highest = Reservoir(sys.maxsize if n_shown is None else n_shown + N_MORE)
     n_rows = n_alerts = n_done = 0
 
@@ -129,12 +131,12 @@ def alerts_in(
 
     read = model.encoder_.read_columns()
     own = [name for name in opened.own_columns if name not in read]
-    scored = opened.scored_batches(own, known=known, on_rows=count)
+    scored = opened.scored_batches(own, known=known, seen=watch.seen, on_rows=count)
     for batch, number, scores in scored:
         alerts = np.flatnonzero(alarm(scores))
         highest.add(batch.take(alerts), number[alerts], -scores[alerts])
         n_rows, n_alerts = n_rows + len(scores), n_alerts + len(alerts)
-    notes = [*opened.notes, *policy_notes(model, policy)]
+    notes = [*opened.notes, *policy_notes(model, policy), *watch.drift().in_short()]
     found = Alerts(n_rows, n_done - n_rows, n_alerts, threshold.score, [], notes)
     if not n_alerts:
         return found

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from devnet.tables.columns.arrow_values import in_known_zone
 from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.columns.text_values import text_values
 from devnet.tables.sources.opening import Source
+from devnet.tables.sources.plain_columns import with_values
 from devnet.tables.table_error import TableError
 
 
@@ -18,7 +20,7 @@ def take_rows(source: Source, numbers: Sequence[int], columns: Sequence[str]) ->
     found, start = [], 0
     for batch in source.batches(columns):
         inside = wanted[(wanted >= start) & (wanted < start + len(batch))]
-        found.append(pa.Table.from_batches([batch]).take(inside - start))
+        found.append(pa.Table.from_batches([with_values(batch.take(inside - start))]))
         start += len(batch)
         if len(wanted) and start > wanted[-1] >= 0:
             break
@@ -55,18 +57,17 @@ def row_ids(
 
 def python_rows(rows: pa.Table) -> list[dict[str, Any]]:
     """Rows as Python values by column; dates that Python lacks as text."""
-    columns = [_python_values(column) for column in rows.columns]
-    names = rows.column_names
-    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    columns = {name: _python_values(rows[name]) for name in rows.column_names}
+    return [{name: values[i] for name, values in columns.items()} for i in range(rows.num_rows)]
 
 
 def _python_values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    chunks = [in_known_zone(chunk) for chunk in chunks]
     try:
-        values: list[Any] = column.to_pylist()
+        return [value for chunk in chunks for value in chunk.to_pylist()]
     except (OverflowError, ValueError):  # far dates, long durations
-        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        values = [text for chunk in chunks for text in text_values(chunk).listed()]
-    return values
+        return [text for chunk in chunks for text in text_values(chunk).listed()]
 
 
 def _text(value: object) -> str:

@@ -32,9 +32,11 @@ def describe_model(model: TableModel) -> dict[str, Any]:
         "parameters": encode_parameters(model.detector_.get_params(deep=False)),
         "label": model.label_,
         "anomaly": model.anomaly_,
+        "normal": model.normal_,
         "id_column": model.id_column_,
         "rows": model.n_rows_,
         "labelled_anomalies": model.n_labelled_,
+        "known_normal": model.n_normal_,
         "matrix_columns": model.encoder_.n_columns,
         "columns": [
             {**column._asdict(), "importance": importance.get(column.name, 0.0)}
@@ -60,6 +62,8 @@ def fit_notes(model: TableModel) -> list[str | Sentence]:
         *policy_notes(model),
         *_leak_notes(model),
     ]
+    if model.n_normal_ and not model.detector_.uses_normals:
+        notes.append(f"{model.method} does not learn from the rows known to be normal.")
     if model.n_labelled_ < FEW:
         few = count_text(model.n_labelled_, "labelled anomaly is", "labelled anomalies are")
         notes.append(

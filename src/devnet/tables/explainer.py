@@ -92,7 +92,10 @@ class Explainer:
     ) -> Self:
         """Learn from encoded training rows."""
         baseline = typical_row(encoder, detector, unlabelled)
-        without = cls(encoder, detector, baseline, sp.csr_array((0, len(encoder.names))), [])
+        nothing = sp.csr_array((0, len(encoder.names)), dtype=np.float32)
+        without = cls(encoder, detector, baseline, nothing, [])
+        if not labelled.shape[0]:
+            return without
         profiles = sp.csr_array(without.contributions(labelled[:MAX_PROFILES]), dtype=np.float32)
         spreads = learn_spreads(encoder, unlabelled, labelled, profiles)
         return cls(encoder, detector, baseline, profiles, ids[:MAX_PROFILES], spreads)

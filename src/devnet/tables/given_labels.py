@@ -17,17 +17,25 @@ NAME = "label"  # of a column of labels without a name
 OTHER, ANOMALY = 0, 1  # what `predict` returns if a column of the table has the labels
 
 
+class StandIn(NamedTuple):
+    """Labels that stand in for a column of the table, whether it has one of that name or not."""
+
+    name: str
+    column: pa.Array
+
+
 class GivenLabels(NamedTuple):
     """The column of labels, and the labels themselves unless they are in the table."""
 
-    name: str
+    name: str | None  # None if there are none
     column: pa.Array | None
+    is_stand_in: bool = False
 
     def beside(self, source: Source) -> Source:
         """The table with its labels."""
-        if self.column is None:
+        if self.column is None or self.name is None:
             return source
-        if self.name in source.schema.names:
+        if self.name in source.schema.names and not self.is_stand_in:
             raise TableError(
                 f"{source.name} already has a column {self.name!r}, the name of the labels, which "
                 "would give the labels away. Give the column's name instead of labels, "
@@ -35,31 +43,37 @@ class GivenLabels(NamedTuple):
             )
         return LabelledSource(source, self.name, self.column)
 
-    def classes(self, anomaly: str) -> np.ndarray:
-        """The values for other rows and for anomalies, (2,), as the labels have them."""
-        if self.column is None:
+    def classes(self, anomaly: str, normal: str | None = None) -> np.ndarray:
+        """The values for other rows and for anomalies, (2,), as the labels have them.
+
+        Unlabelled rows may have none; then the other rows are called normal, if some are.
+        """
+        if self.column is None or self.is_stand_in:
             return np.array([OTHER, ANOMALY])
         values = self.column.unique().drop_null()
-        is_anomaly = [
-            text is not None and label_key(text) == label_key(anomaly)
-            for text in label_text(values).to_pylist()
-        ]
-        named = list(zip(values.to_pylist(), is_anomaly, strict=True))
-        found = next(value for value, is_it in named if is_it)
-        others = [value for value, is_it in named if not is_it]
-        return np.array([others[0] if others else _opposite(found), found])
+        keys = [label_key(text) if text else "" for text in label_text(values).to_pylist()]
+        named = list(zip(values.to_pylist(), keys, strict=True))
+        found = next(value for value, key in named if key == label_key(anomaly))
+        others = [(value, key) for value, key in named if key != label_key(anomaly)]
+        if normal is not None:
+            others.sort(key=lambda other: other[1] in ("", label_key(normal)))
+        return np.array([others[0][0] if others else _opposite(found), found])
 
 
-def given_labels(table: Any, label: Any) -> GivenLabels:
+def given_labels(table: Any, label: Any, *, needed: bool = True) -> GivenLabels:
     """What a caller's `label` means: a column of the table, or an array of labels.
 
-    Arguments in the wrong order are refused.
+    Arguments in the wrong order are refused, and so is None if labels are needed.
     """
     _refuse_swapped(table, label)
+    if isinstance(label, StandIn):
+        return GivenLabels(*label, is_stand_in=True)
     if isinstance(label, str):
         return GivenLabels(label, None)
     if isinstance(label, int | np.integer) and not isinstance(label, bool):
         return GivenLabels(str(label), None)  # frames may have numbers as names
+    if label is None and not needed:
+        return GivenLabels(None, None)
     if label is None:
         raise TableError(
             "no labels are given: y is None. Name the column that marks anomalies, "

@@ -1,10 +1,10 @@
-"""Which value of a label column marks anomalies; everything else is unlabelled."""
+"""Which value of a label column marks anomalies, and which marks rows known to be normal."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -121,16 +121,7 @@ def find_anomaly_value(
             ".",
         )
     values = sorted(counts, key=_as_number_or_text)
-    named = None
-    if anomaly is not None:
-        named = same_label(anomaly, counts)
-        if named is None:
-            raise TableError(
-                f"no row has the value {anomaly!r} in the label column {label!r}, which has "
-                f"{_list(values)}; name one of them with ",
-                Setting("anomaly"),
-                ".",
-            )
+    named = None if anomaly is None else _named(label, counts, "anomaly", anomaly)
     found = _guess(label, values, counts, n_missing) if named is None else named
     n_rows = sum(counts.values()) + n_missing
     if counts[found] == n_rows:
@@ -141,6 +132,61 @@ def find_anomaly_value(
         )
     if named is None:
         _refuse_doubtful(label, found, counts, n_rows)
+    return found
+
+
+class LabelValues(NamedTuple):
+    """What marks labelled anomalies and, if anything does, known normal rows."""
+
+    anomaly: str
+    normal: str | None
+
+
+def find_label_values(
+    label: str,
+    counts: dict[str, int],
+    n_missing: int,
+    anomaly: str | None = None,
+    normal: str | None = None,
+) -> LabelValues:
+    """Both values; all others are unlabelled. Parameters as for `find_anomaly_value`.
+
+    The label of normal rows is never guessed, and never guessed to mark anomalies.
+    """
+    if normal is None:
+        return LabelValues(find_anomaly_value(label, counts, n_missing, anomaly), None)
+    found = _named(label, counts, "normal", normal)
+    if anomaly is not None and same_label(anomaly, [found]) is not None:
+        raise TableError(
+            f"the label {found!r} would mark both anomalies and known normal rows; name another "
+            "value with ",
+            Setting("normal"),
+            ".",
+        )
+    others = {value: count for value, count in counts.items() if value != found}
+    if not others:
+        raise TableError(
+            f"every label in {label!r} is {found!r}, which marks rows known to be normal: no "
+            "labelled anomaly. Put 1 into the rows that are known anomalies, or name another "
+            "column with ",
+            Setting("label"),
+            ".",
+        )
+    n_others = n_missing + counts[found]
+    return LabelValues(find_anomaly_value(label, others, n_others, anomaly), found)
+
+
+def _named(label: str, counts: dict[str, int], setting: str, value: str) -> str:
+    """The label that a caller names, as the column has it."""
+    found = same_label(value, counts)
+    if found is None:
+        values = sorted(counts, key=_as_number_or_text)
+        raise TableError(
+            f"no row has the value {value!r} in the label column {label!r}, which has "
+            f"{_list(values)}; name one of them with ",
+            Setting(setting),
+            ".",
+        )
     return found
 
 

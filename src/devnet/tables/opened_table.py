@@ -20,8 +20,8 @@ from devnet.tables.readings.learned_kinds import needs_reading, readings_as_lear
 from devnet.tables.readings.reading import Conventions, Reading
 from devnet.tables.readings.table_reader import Tally
 from devnet.tables.score_columns import ALERT, NOMINAL, P_VALUE, SCORE
+from devnet.tables.seen_rows import SeenRows
 from devnet.tables.sources.opening import open_table
-from devnet.tables.sources.plain_columns import plain_batch
 from devnet.tables.sources.source import Source
 from devnet.tables.training_rows import OnRows
 
@@ -111,6 +111,7 @@ class OpenedTable:
         columns: Collection[str] = (),
         *,
         known: bool = True,
+        seen: SeenRows | None = None,
         on_rows: OnRows | None = None,
     ) -> Iterator[ScoredBatch]:
         """Score the rows in their order.
@@ -120,25 +121,32 @@ class OpenedTable:
         columns : collection of str
             Columns that batches should have besides those that are needed.
         known : bool, default=True
-            False leaves out rows that the table's own label column marks as anomalies.
+            False leaves out rows that the table's own label column marks as anomalies, or as
+            known to be normal.
+        seen : SeenRows, optional
+            Gets all rows but those.
         on_rows : callable, optional
             Gets the number of rows scored so far.
         """
         model, schema = self.model, self.source.schema
-        label = model.label_ if not known and model.label_ in schema.names else None
+        needs_label = model.label_ in schema.names and not (known and seen is None)
+        label = model.label_ if needs_label else None
         read = model.encoder_.read_columns()
         needed = [*read, *columns, *([label] if label else [])]
         source = self.source.with_codes({*read} - {*columns, label})
         batches = source.batches(list(dict.fromkeys(needed)))
 
         def unknown(batch: pa.RecordBatch) -> np.ndarray:
-            return np.flatnonzero(~has_label(batch[label], model.anomaly_))
+            named = [model.anomaly_, *([model.normal_] if model.normal_ is not None else [])]
+            return np.flatnonzero(~np.any([has_label(batch[label], one) for one in named], axis=0))
 
-        keep = None if label is None else unknown
+        keep = None if known or label is None else unknown
         self._tally = Tally()
         score = partial(self._scores, tally=self._tally)
         n_threads = None if model.detector_.is_thread_safe else 1
         for done, one in _score_batches(batches, score, keep, n_threads):
+            if seen is not None:
+                seen.add(*one, unknown(one.batch) if label and known else None)
             yield one
             if on_rows is not None:
                 on_rows(done)
@@ -225,9 +233,7 @@ class OpenedTable:
         """
         if self._written is not None:
             return take_rows(self._written, number.tolist(), self._written.schema.names)
-        schema = pa.schema([self.source.schema.field(name) for name in self.own_columns])
-        parts = [plain_batch(part, schema) for part in rows.to_batches()]
-        return pa.Table.from_batches(parts, schema)
+        return rows.select(self.own_columns)
 
 
 def alert_threshold(model: "TableModel", policy: AlertPolicy | None, scores: Any = ()) -> Threshold:

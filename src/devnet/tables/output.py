@@ -16,6 +16,7 @@ from pyarrow import csv, ipc
 from devnet.core.sentence import Setting
 from devnet.core.whole_file import check_target, whole_file, writing
 from devnet.core.wording import cut
+from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.sources.plain_columns import plain_batch, undictionaried
 from devnet.tables.spreadsheet import safe_batch, safe_names
 from devnet.tables.table_error import TableError
@@ -25,6 +26,7 @@ GROUP_BYTES = 1 << 27  # bytes of rows that wait for their row group, at most
 PARQUET = (".parquet", ".pq")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 LONGEST_REASON = 200  # characters of what Arrow says
+_REFUSALS = (pa.ArrowException, OSError)  # Arrow's, of types and values
 
 
 @contextmanager
@@ -107,16 +109,17 @@ class _ParquetWriter(_Writer):
     """Collects batches into row groups that are worth reading at once."""
 
     def __init__(self, file: Any, schema: pa.Schema, distinct: Collection[str] = ()) -> None:
-        self._file, self._schema = file, schema
+        self._file = file
+        self._schema = pa.schema([(field.name, _stored_type(field.type)) for field in schema])
         is_nested = any(pa.types.is_nested(field.type) for field in schema)
         repeated = [name for name in schema.names if name not in distinct]
         self._writer = pq.ParquetWriter(
-            file, schema, compression="snappy", use_dictionary=is_nested or repeated
+            file, self._schema, compression="snappy", use_dictionary=is_nested or repeated
         )
         self.waiting = []
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self.waiting.append(_with_missing_codes(batch))
+        self.waiting.append(_with_missing_codes(plain_batch(batch, self._schema)))
         n_rows = sum(waiting.num_rows for waiting in self.waiting)
         n_bytes = sum(waiting.nbytes for waiting in self.waiting)
         if n_rows >= GROUP_ROWS or n_bytes >= GROUP_BYTES:
@@ -177,6 +180,11 @@ class _PlainWriter(_Writer):
             self._file.close()
 
 
+def _stored_type(kind: pa.DataType) -> pa.DataType:
+    """The type in a Parquet file, which keeps codes of texts, but loses the zone of coded times."""
+    return kind if kind_of(kind).name == "text" else undictionaried(kind)
+
+
 def _with_missing_codes(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch, with missing codes for missing values of dictionaries, which Parquet refuses."""
     columns = [_with_missing_code(column) for column in batch.columns]
@@ -228,7 +236,7 @@ def _refuse_types(path: Path, schema: pa.Schema, open_writer: _OpenWriter) -> No
     row = pa.RecordBatch.from_arrays(nothing, names=schema.names)
     try:
         _write_in_memory(open_writer, [row])
-    except pa.ArrowException as error:
+    except _REFUSALS as error:
         raise _cannot_hold(path, [row], error) from error
 
 
@@ -258,11 +266,13 @@ def _write(writer: _Writer, batch: pa.RecordBatch, schema: pa.Schema, path: Path
 @contextmanager
 def _writing(path: Path, writer: _Writer) -> Iterator[None]:
     """Turn whatever goes wrong while writing into a clear error."""
-    try:
-        with writing(path):
+    with writing(path):
+        try:
             yield
-    except pa.ArrowException as error:
-        raise _cannot_hold(path, writer.waiting, error) from error
+        except _REFUSALS as error:
+            if getattr(error, "errno", None) is not None:  # the operating system's
+                raise
+            raise _cannot_hold(path, writer.waiting, error) from error
 
 
 def _cannot_hold(path: Path, batches: list[pa.RecordBatch], error: Exception) -> TableError:
@@ -285,7 +295,7 @@ def _holds(suffix: str, field: pa.Field, batches: list[pa.RecordBatch]) -> bool:
     assert open_writer is not None  # of a format that was chosen before
     try:
         _write_in_memory(open_writer, [batch.select([field.name]) for batch in batches])
-    except pa.ArrowException:
+    except _REFUSALS:
         return False
     return True
 

@@ -2,6 +2,7 @@
 
 import glob
 import os
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import Any
@@ -35,6 +36,15 @@ def refuse_overwriting(
         if model is not None and _is_same(target, Path(model)):
             raise TableError(f"the output {target} is the model itself; give another name.")
         _refuse(target, table)
+
+
+def refuse_replacing(target: str | os.PathLike[str], learned_from: Collection[Path]) -> None:
+    """Refuse to save a model to one of the files that it learned from."""
+    if any(_is_same(Path(target), path) for path in learned_from):
+        raise TableError(
+            f"the output {path_text(target)} is the table that the model learned from; give "
+            "another name."
+        )
 
 
 def _refuse(target: Path, table: Any) -> None:

@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from devnet.tables.sources.plain_columns import with_values
+
 LEAST_ROWS = 2  # however long they are
 
 
@@ -32,12 +34,24 @@ class Reservoir:
         self._n_kept = self._n_bytes = 0
         self._largest_key = np.inf  # rows with this key or a larger one cannot stay
 
+    @property
+    def n_rows(self) -> int:
+        """Rows that are kept now; more may be than `sample` returns."""
+        return self._n_kept
+
+    def may_stay(self, key: np.ndarray) -> np.ndarray:
+        """Whether rows of a batch with these keys might be kept, (n,) boolean."""
+        stays: np.ndarray = key < self._largest_key
+        if len(key) > self._size:
+            stays &= key <= np.partition(key, self._size - 1)[self._size - 1]
+        return stays
+
     def add(self, batch: pa.RecordBatch, number: np.ndarray, key: np.ndarray) -> None:
         """Add rows with their numbers and keys."""
-        stays = np.flatnonzero(key < self._largest_key)
+        stays = np.flatnonzero(self.may_stay(key))
         if len(stays):
-            rows = pa.Table.from_batches([batch])
-            rows = rows if len(stays) == len(key) else rows.take(stays)
+            part = batch if len(stays) == len(key) else batch.take(stays)
+            rows = pa.Table.from_batches([with_values(part)])
             self._kept.append(Sample(rows, number[stays], key[stays]))
             self._n_kept += len(stays)
             self._n_bytes += rows.nbytes

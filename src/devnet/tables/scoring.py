@@ -10,6 +10,7 @@ import pyarrow as pa
 from devnet.core.sentence import Sentence, Setting
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
 from devnet.tables.description import policy_notes
+from devnet.tables.drift import Watch
 from devnet.tables.opened_table import OpenedTable, ScoredBatch, scored_columns
 from devnet.tables.output import check_output, is_text_file, open_output
 from devnet.tables.overwriting import refuse_overwriting
@@ -31,7 +32,7 @@ class ScoredFile(NamedTuple):
     n_alerts: int
     threshold: float
     policy: str  # which rows are alerts, in words
-    notes: list[str | Sentence]  # what is odd about the table's columns
+    notes: list[str | Sentence]  # what is odd about the table, and what has changed
 
 
 def score_table(
@@ -46,9 +47,10 @@ def score_table(
 ) -> ScoredFile:
     """Write a table with its scores, p-values and alerts to a Parquet, CSV or Arrow file.
 
-    The file appears only when it is complete. Policies that depend on all rows (a budget, a
-    false discovery rate) take an extra pass first. Values of a text file are written as they are
-    in it, except that columns used by the model have types if the output has any.
+    The file appears only when it is complete; it never replaces the table or the model's file.
+    Policies that depend on all rows (a budget, a false discovery rate) take an extra pass first.
+    Values of a text file are written as they are in it, except that columns used by the model
+    have types if the output has any.
 
     Parameters
     ----------
@@ -68,25 +70,30 @@ def score_table(
     """
     opened = OpenedTable(model, table)
     source = opened.source
-    refuse_overwriting(table, output)
+    refuse_overwriting(table, output, model=model.file)
     names = opened.id_columns if only_id else list(source.schema.names)
     kept = _PassedColumns.choose(model, source, names, is_text=is_text_file(output))
     schema = _schema(model, source.name, kept)
     check_output(output, schema, spreadsheet_safe=spreadsheet_safe)
     chosen = policy or model.policy
     threshold = opened.threshold(chosen, on_rows=on_rows)
-    alarm = Alarm(threshold)
+    alarm, watch = Alarm(threshold), Watch(opened, chosen)
     n_rows = n_alerts = 0
     distinct = [ROW, *opened.id_columns, *DISTINCT]
     with open_output(output, schema, distinct, spreadsheet_safe=spreadsheet_safe) as write:
-        scored = opened.scored_batches(kept.typed, on_rows=on_rows)
+        scored = opened.scored_batches(kept.typed, seen=watch.seen, on_rows=on_rows)
         for (batch, number, scores), passed in kept.with_texts(scored, source.name):
             columns = kept.columns(batch, passed) or {ROW: number}
             columns |= scored_columns(model, scores, alarm)
             write(pa.RecordBatch.from_pydict(columns, schema))
             n_rows += len(batch)
             n_alerts += int(columns["is_alert"].sum())
-    notes = [*opened.notes, *_learned_rows(model, source), *policy_notes(model, chosen)]
+    notes = [
+        *opened.notes,
+        *_learned_rows(model, source),
+        *policy_notes(model, chosen),
+        *watch.drift().in_short(),
+    ]
     return ScoredFile(n_rows, n_alerts, threshold.score, chosen.in_words(), notes)
 
 

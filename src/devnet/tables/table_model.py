@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
@@ -37,14 +37,17 @@ from devnet.significance.policies import (
     policy_to_json,
 )
 from devnet.tables.chosen_rows import choose_id_column, row_ids
+from devnet.tables.column_spreads import learn_wholes, read_wholes
+from devnet.tables.columns.whole import Whole
+from devnet.tables.encoded_rows import NORMAL, EncodedRows
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explainer, Explanation
 from devnet.tables.given_labels import GivenLabels, given_labels
 from devnet.tables.label_column import as_label
 from devnet.tables.leaks import Leak, find_leak, leak_from_header
 from devnet.tables.opened_table import OpenedTable, alert_threshold, scored_columns
+from devnet.tables.overwriting import refuse_replacing
 from devnet.tables.readings.reading import Conventions
-from devnet.tables.reservoir import smallest
 from devnet.tables.score_columns import ALERT, SCORE
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_summary import names_of
@@ -79,6 +82,9 @@ class TableModel(ClassifierMixin, BaseEstimator):
     anomaly : str, number or bool, optional
         The label that marks anomalies. By default the larger of two numbers, the rarer of two
         texts, or the only value next to missing ones; it must be named if most rows have it.
+    normal : str, number or bool, optional
+        The label that marks rows known to be normal, such as dismissed alerts. All of these are
+        learned from, however long the table is. Rows with any other label are unlabelled.
     id_column : str, optional
         The column that names rows in alerts; it is not learned from. By default the first one
         whose values are all distinct.
@@ -104,16 +110,20 @@ class TableModel(ClassifierMixin, BaseEstimator):
     calibration_ : Calibration
         Scores of rows by scorers that did not see them; p-values are ranks among these.
     explainer_ : Explainer
+    wholes_ : dict of Whole by column
+        What sparse vectors and texts are like as a whole.
     label_, anomaly_ : str
-        The label column, and its value that marks anomalies.
+        The label column, and its value that marks anomalies; empty if there was none.
+    normal_ : str or None
+        Its value that marks rows known to be normal, if any does.
     id_column_ : str or None
         The column that names rows.
     spellings_ : tuple of str
         How the label of anomalies is written in the table, the most common spelling first.
     leak_ : Leak or None
         The fewest columns that separate labelled anomalies from other rows too well, if any do.
-    n_rows_, n_labelled_ : int
-        Rows of the training table, and labelled anomalies among them.
+    n_rows_, n_labelled_, n_normal_ : int
+        Rows of the training table, labelled anomalies and known normal rows among them.
 
     Examples
     --------
@@ -133,13 +143,18 @@ class TableModel(ClassifierMixin, BaseEstimator):
     detector_: FewLabelDetector
     calibration_: Calibration
     explainer_: Explainer
+    wholes_: dict[str, Whole]
     label_: str
     anomaly_: str
+    normal_: str | None
     id_column_: str | None
     spellings_: tuple[str, ...]
     leak_: Leak | None
     n_rows_: int
     n_labelled_: int
+    n_normal_: int
+    _file: Path | None = None
+    _learned_from: tuple[Path, ...] = ()
 
     def __init__(
         self,
@@ -149,6 +164,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
         ignore: str | Collection[str] = (),
         categorical: str | Collection[str] = (),
         anomaly: str | float | None = None,
+        normal: str | float | None = None,
         id_column: str | None = None,
         decimal_comma: bool | None = None,
         day_first: bool | None = None,
@@ -161,6 +177,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
         self.ignore = ignore
         self.categorical = categorical
         self.anomaly = anomaly
+        self.normal = normal
         self.id_column = id_column
         self.decimal_comma = decimal_comma
         self.day_first = day_first
@@ -170,7 +187,8 @@ class TableModel(ClassifierMixin, BaseEstimator):
 
     def __repr__(self) -> str:
         is_fitted = hasattr(self, "label_")
-        state = f", fitted to {self.label_} = {self.anomaly_}" if is_fitted else ""
+        to = f"{self.label_} = {self.anomaly_}" if is_fitted and self.label_ else "no labels"
+        state = f", fitted to {to}" if is_fitted else ""
         return f"TableModel({self.method!r}{state})"
 
     def fit(self, table: Any, label: Any = None, *, on_rows: OnRows | None = None) -> Self:
@@ -181,8 +199,9 @@ class TableModel(ClassifierMixin, BaseEstimator):
         table : path, glob, frame, Arrow table or dict of columns
             See `devnet.tables.open_table`.
         label : str, or array of shape (n_rows,)
-            Required. The column that marks labelled anomalies, or a label for each row, such as
-            1 and 0 or missing. All other rows are unlabelled.
+            The column that marks labelled anomalies, or a label for each row, such as 1 and 0 or
+            missing. All other rows are unlabelled, unless `normal` names a label. Required unless
+            the method learns without labels, as "iForest" does.
         on_rows : callable, optional
             Gets the number of rows read so far.
         """
@@ -190,7 +209,8 @@ class TableModel(ClassifierMixin, BaseEstimator):
         generator = as_generator(self.random_state)
         method = METHODS[known(self.method, METHODS, "method")]
         detector = method(random_state=draw_seed(generator), **(self.parameters or {}))
-        labels, categorical = given_labels(table, label), names_of(self.categorical)
+        labels = given_labels(table, label, needed=detector.needs_labels)
+        categorical = names_of(self.categorical)
         conventions = Conventions(self.decimal_comma, self.day_first, tuple(names_of(self.missing)))
         source = open_table(
             table,
@@ -202,6 +222,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
             labels.beside(source),
             labels.name,
             anomaly=as_label(self.anomaly),
+            normal=as_label(self.normal),
             ignore=names_of(self.ignore),
             id_column=self.id_column,
             categorical=categorical,
@@ -210,32 +231,33 @@ class TableModel(ClassifierMixin, BaseEstimator):
             on_rows=on_rows,
         )
         self._learn(rows, detector, generator, labels)
+        self._learned_from = tuple(path.resolve() for path in source.paths)
         return self
 
     def _learn(
         self, rows: TrainingRows, detector: Any, generator: np.random.Generator, given: GivenLabels
     ) -> None:
-        classes = given.classes(rows.anomaly)
-        encoder = TableEncoder.learn(rows.summary, rows.unlabelled.rows)
+        classes = given.classes(rows.anomaly, rows.normal_label)
+        encoder = TableEncoder.learn(rows.summary, rows.others().rows)
         if not detector.uses_text:
             encoder = encoder.without_text(self.method)
-        samples = [rows.unlabelled, rows.labelled]
-        if encoder.has_text:
-            samples = [smallest([sample], TEXT_ROWS) for sample in samples]
-        unlabelled, labelled = (encoder.encode(sample.rows) for sample in samples)
-        stack = sp.vstack if encoder.is_sparse else np.concatenate
-        matrix = stack([unlabelled, labelled])
-        y = np.arange(matrix.shape[0]) >= unlabelled.shape[0]
+        encoded = EncodedRows.encode(rows, encoder, TEXT_ROWS if encoder.has_text else None)
         detector.take_layout(encoder.layout)
-        self.calibration_ = calibrate(detector, matrix, y, random_state=draw_seed(generator))
+        if rows.n_normal:
+            detector.set_params(normal_label=NORMAL)
+        self.calibration_ = calibrate(
+            detector, encoded.matrix, encoded.y, encoded.weight, random_state=draw_seed(generator)
+        )
         self.classes_, self.detector_, self.encoder_ = classes, detector, encoder
         self.id_column_ = self.id_column or choose_id_column(encoder.left_out)
-        ids = row_ids(samples[1].rows, self.id_column_, samples[1].number)
-        self.explainer_ = Explainer.learn(encoder, detector, unlabelled, labelled, ids)
-        self.leak_ = find_leak(encoder, unlabelled, labelled, generator)
-        self.label_, self.anomaly_ = rows.label, rows.anomaly
+        ids = row_ids(encoded.sample.rows, self.id_column_, encoded.sample.number)
+        self.explainer_ = Explainer.learn(encoder, detector, encoded.others, encoded.labelled, ids)
+        self.wholes_ = learn_wholes(encoder, encoded.others, encoded.labelled)
+        self.leak_ = find_leak(encoder, encoded.others, encoded.labelled, generator)
+        self.label_, self.anomaly_, self.normal_ = rows.label, rows.anomaly, rows.normal_label
         self.spellings_ = tuple(rows.spellings)
-        self.n_rows_, self.n_labelled_ = rows.n_rows, rows.n_labelled
+        self.n_rows_ = rows.n_rows
+        self.n_labelled_, self.n_normal_ = rows.n_labelled, rows.n_normal
 
     def score(self, table: Any, y: Any = None) -> pa.Table:
         """Scores, p-values and alerts of a table that fits into memory, row by row.
@@ -285,7 +307,14 @@ class TableModel(ClassifierMixin, BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file without pickle; read it with `devnet.load`."""
+        refuse_replacing(path, self._learned_from)
         model_file.write(path, *_to_file(self))
+        self._file = Path(path).resolve()
+
+    @property
+    def file(self) -> Path | None:
+        """The file that it was loaded from or saved to last, which no output replaces."""
+        return self._file
 
 
 def _to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -294,25 +323,31 @@ def _to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "method": model.method,
         "label": model.label_,
         "anomaly": model.anomaly_,
+        "normal": model.normal_,
         "spellings": list(model.spellings_),
         "classes": model.classes_.tolist(),
         "id_column": model.id_column_,
         "options": _options(model),
         "n_rows": model.n_rows_,
         "n_labelled": model.n_labelled_,
+        "n_normal": model.n_normal_,
         "policy": policy_to_json(model.policy),
         "labelled_ids": model.explainer_.ids,
         "leak": None if model.leak_ is None else list(model.leak_),
         "spreads": {name: one.to_header() for name, one in model.explainer_.spreads.items()},
+        "wholes": {name: one.to_header() for name, one in model.wholes_.items()},
         "encoder": model.encoder_.to_header(),
     }
     tensors = {PREFIX + name: array for name, array in _own_tensors(model).items()}
     return {**model.detector_.header(), "table": table}, {**model.detector_.tensors(), **tensors}
 
 
-def restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> TableModel:
-    """Rebuild a model from header and tensors of its file, all of them checked."""
+def restore(
+    header: dict[str, Any], tensors: dict[str, np.ndarray], path: str | PathLike[str]
+) -> TableModel:
+    """Rebuild a model from header and tensors of the file at a path, all of them checked."""
     model = TableModel()
+    model._file = Path(path).resolve()
     own = {name.removeprefix(PREFIX): t for name, t in tensors.items() if name.startswith(PREFIX)}
     others = {name: array for name, array in tensors.items() if not name.startswith(PREFIX)}
     table = field(header, "table", lambda value: isinstance(value, dict))
@@ -324,7 +359,9 @@ def restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> TableMode
     model.id_column_ = field(table, "id_column", _is_text_or_none)
     _take_options(model, field(table, "options", lambda value: isinstance(value, dict)))
     model.n_rows_ = field(table, "n_rows", is_count)
-    model.n_labelled_ = field(table, "n_labelled", is_count)
+    model.n_labelled_ = field(table, "n_labelled", lambda value: is_count(value, 0))
+    model.normal_ = field({"normal": None, **table}, "normal", _is_text_or_none)
+    model.n_normal_ = field({"n_normal": 0, **table}, "n_normal", lambda value: is_count(value, 0))
     model.policy = policy_from_json(table.get("policy"))
     model.leak_ = leak_from_header(table.get("leak"))
     model.detector_ = restore_detector({k: v for k, v in header.items() if k != "table"}, others)
@@ -343,6 +380,7 @@ def restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> TableMode
         )
     model.calibration_ = _read_calibration(model.detector_, own)
     model.explainer_ = Explainer.from_tensors(model.encoder_, model.detector_, table, own)
+    model.wholes_ = read_wholes(table, model.encoder_)
     refuse_unknown(own, _own_tensors(model))
     return model
 
@@ -355,6 +393,7 @@ def _options(model: TableModel) -> dict[str, Any]:
         "ignore": names_of(model.ignore),
         "categorical": names_of(model.categorical),
         "anomaly": as_label(model.anomaly),
+        "normal": as_label(model.normal),
         "id_column": model.id_column,
         "decimal_comma": model.decimal_comma,
         "day_first": model.day_first,
@@ -369,9 +408,9 @@ def _take_options(model: TableModel, options: dict[str, Any]) -> None:
     )
     for name in ("ignore", "categorical"):
         setattr(model, name, tuple(field(options, name, is_texts)))
-    for name in ("anomaly", "id_column"):
+    options = {"normal": None, "decimal_comma": None, "day_first": None, "missing": [], **options}
+    for name in ("anomaly", "normal", "id_column"):
         setattr(model, name, field(options, name, _is_text_or_none))
-    options = {"decimal_comma": None, "day_first": None, "missing": [], **options}
     for name in ("decimal_comma", "day_first"):
         setattr(model, name, field(options, name, lambda value: value in (None, True, False)))
     model.missing = tuple(field(options, "missing", is_texts))

@@ -16,8 +16,9 @@ def training_notes(rows: TrainingRows) -> list[str | Sentence]:
     if rows.summary.scored:
         names = ", ".join(name for name in rows.summary.schema.names if name in rows.summary.scored)
         notes.append(f"the table was scored before; its scores are not learned from: {names}")
-    encoder = TableEncoder.learn(rows.summary, rows.unlabelled.rows)
-    unlabelled = smallest([rows.unlabelled], MOST_UNLABELLED).rows
+    others = rows.others()
+    encoder = TableEncoder.learn(rows.summary, others.rows)
+    unlabelled = smallest([others], MOST_UNLABELLED).rows
     labelled = smallest([rows.labelled], MOST_LABELLED).rows
     generator = np.random.default_rng(0)
     leak = find_leak(encoder, encoder.encode(unlabelled), encoder.encode(labelled), generator)

@@ -18,6 +18,7 @@ from devnet.tables.encoder import TableSummary
 from devnet.tables.label_column import (
     Spellings,
     find_anomaly_value,
+    find_label_values,
     label_key,
     same_label,
     written_label,
@@ -44,19 +45,36 @@ class TrainingRows(NamedTuple):
 
     summary: TableSummary  # of all rows
     unlabelled: Sample
+    normal: Sample  # known to be normal; all of them, unless there are very many
     labelled: Sample
     n_rows: int
+    n_normal: int
     n_labelled: int
     label: str  # name of the column
     anomaly: str  # its value that marks anomalies, as text
-    spellings: list[str]  # of that value, if there are several
+    normal_label: str | None  # its value that marks rows known to be normal, if any does
+    spellings: list[str]  # of the label of anomalies, if there are several
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Rows of the table without a known label."""
+        return self.n_rows - self.n_labelled - self.n_normal
+
+    def others(self) -> Sample:
+        """A uniform sample of all rows that are no labelled anomalies."""
+        if not self.n_normal:
+            return self.unlabelled
+        size, n_normal = (len(sample.key) for sample in (self.unlabelled, self.normal))
+        is_whole = size == self.n_unlabelled
+        return smallest([self.unlabelled, self.normal], size + n_normal if is_whole else size)
 
 
 def read_training_rows(
     source: Source,
-    label: str,
+    label: str | None,
     *,
     anomaly: str | None = None,
+    normal: str | None = None,
     ignore: Collection[str] = (),
     categorical: Collection[str] = (),
     id_column: str | None = None,
@@ -70,10 +88,12 @@ def read_training_rows(
     Parameters
     ----------
     source : Source
-    label : str
-        The column of labels.
+    label : str or None
+        The column of labels; None if no row has one.
     anomaly : str, optional
         Its value that marks anomalies, if it is not the obvious one.
+    normal : str, optional
+        Its value that marks rows known to be normal, if any does.
     ignore, categorical : collections of str
         Columns that are not read; columns that are categories whatever their type.
     id_column : str, optional
@@ -88,17 +108,19 @@ def read_training_rows(
         Gets the number of rows read so far.
     """
     unused = {*ignore, *([id_column] if id_column else [])}
-    as_written = {label, *(unused - {*also_read}), *categorical}
+    labels = {label} if label is not None else set()
+    as_written = {*labels, *(unused - {*also_read}), *categorical}
     reader = _learned_reader(source, conventions, as_written)
     state = generator.bit_generator.state
-    uncut = {label, *([id_column] if id_column else []), *also_read}
+    uncut = {*labels, *([id_column] if id_column else []), *also_read}
     while True:
         schema = reader.schema(source.schema)
         summary = TableSummary(
             schema, label=label, ignore=unused, categorical=categorical, reader=reader
         )
         try:
-            return _read(source, summary, anomaly, id_column, uncut, generator, on_rows)
+            named = _Named(anomaly, normal)
+            return _read(source, summary, named, id_column, uncut, generator, on_rows)
         except OtherReading as found:
             reader = reader.with_more({found.name: found.reading})
         except UnfitValueError as error:
@@ -113,20 +135,20 @@ def read_training_rows(
 def _read(
     source: Source,
     summary: TableSummary,
-    anomaly: str | None,
+    named: "_Named",
     id_column: str | None,
     uncut: Collection[str],
     generator: np.random.Generator,
     on_rows: OnRows | None,
 ) -> TrainingRows:
     """Read a table from its first row to its last."""
-    label, reader = str(summary.label), summary.reader
+    label, reader = summary.label, summary.reader
     kept = {label, id_column}
     tally = Tally(doubts=not source.is_once)
     needed = {*summary.needed(), *uncut}
     columns = [name for name in source.schema.names if name in needed]
     size = min(KEPT_ROWS, max(KEPT_VALUES // len(columns), MIN_KEPT_ROWS))
-    strata = _Strata(label, anomaly, size, generator)
+    strata = _Strata(label, named, size, generator)
     for batch in source.batches(columns):
         batch = reader.read(batch, tally, kept)
         summary.add(batch)
@@ -139,21 +161,33 @@ def _read(
             "give a table with rows to learn from."
         )
     summary.reader = reader.counted(tally)
+    if label is None:
+        return strata.without_labels(summary)
     counts = strata.spellings.counts()
-    value = find_anomaly_value(label, counts, strata.n_missing, anomaly)
+    value, normal = find_label_values(label, counts, strata.n_missing, *named)
     _refuse_too_few(strata.n_rows - counts[value], source.name)
-    stratum = label_key(value)
-    unlabelled = [reservoir.sample() for key, reservoir in strata.kept.items() if key != stratum]
+    labelled = strata.kept.pop(label_key(value)).sample()
+    known = [] if normal is None else [strata.kept.pop(label_key(normal)).sample()]
+    unlabelled = [reservoir.sample() for reservoir in strata.kept.values()]
+    nothing = _none_of(labelled)
     return TrainingRows(
         summary,
-        smallest(unlabelled, size, KEPT_BYTES),
-        strata.kept[stratum].sample(),
+        smallest(unlabelled or [nothing], size, KEPT_BYTES),
+        known[0] if known else nothing,
+        labelled,
         strata.n_rows,
+        0 if normal is None else counts[normal],
         counts[value],
         label,
         value,
+        normal,
         strata.spellings.of(value),
     )
+
+
+def _none_of(sample: Sample) -> Sample:
+    """A sample without rows, but with the same columns."""
+    return Sample(sample.rows.slice(0, 0), sample.number[:0], sample.key[:0])
 
 
 def _learned_reader(
@@ -197,13 +231,20 @@ def _short(column: pa.Array) -> pa.Array:
     return pc.utf8_slice_codeunits(column, 0, MOST_CHARACTERS)
 
 
+class _Named(NamedTuple):
+    """The labels of anomalies and of known normal rows, as far as the caller names them."""
+
+    anomaly: str | None
+    normal: str | None
+
+
 class _Strata:
     """A reservoir per label: which of two labels marks anomalies is known only at the end."""
 
     def __init__(
         self,
-        label: str,
-        anomaly: str | None,
+        label: str | None,
+        named: _Named,
         size: int,
         generator: np.random.Generator,
     ) -> None:
@@ -212,7 +253,7 @@ class _Strata:
         self.n_missing = 0
         self.n_rows = 0
         self._label = label
-        self._anomaly = anomaly
+        self._named = named
         self._size = size
         self._generator = generator
 
@@ -226,7 +267,7 @@ class _Strata:
         number = self.n_rows + np.arange(len(batch))
         key = self._generator.random(len(batch))
         self.n_rows += len(batch)
-        strata = [key if self._may_mark_anomalies(key) else None for key in keys]
+        strata = [key if self._may_be_known(key) else None for key in keys]
         for stratum in dict.fromkeys(strata):
             codes_of_stratum = np.flatnonzero([one == stratum for one in strata])
             rows = np.flatnonzero(np.isin(code, codes_of_stratum))
@@ -235,12 +276,23 @@ class _Strata:
                 self.kept[stratum] = Reservoir(self._size, KEPT_BYTES)
             self.kept[stratum].add(part, number[rows], key[rows])
 
-    def _may_mark_anomalies(self, value: str | None) -> bool:
-        if self._anomaly is None or value is None:
+    def without_labels(self, summary: TableSummary) -> TrainingRows:
+        """The rows of a table without labels."""
+        rows = self.kept[None].sample()
+        nothing = _none_of(rows)
+        return TrainingRows(
+            summary, rows, nothing, nothing, self.n_rows, 0, 0, "", "", None, spellings=[]
+        )
+
+    def _may_be_known(self, value: str | None) -> bool:
+        """Whether it may mark anomalies or known normal rows."""
+        if self._named.anomaly is None or value is None:
             return True
-        return same_label(self._anomaly, [value]) is not None
+        return any(same_label(one, [value]) is not None for one in self._named if one is not None)
 
     def _labels(self, batch: pa.RecordBatch) -> pa.Array:
+        if self._label is None:
+            return pa.nulls(len(batch), pa.string())
         try:
             return written_label(batch[self._label])
         except pa.ArrowException:
@@ -256,7 +308,15 @@ class _Strata:
         for value, count in zip(values, counts.tolist(), strict=True):
             if value is None or not label_key(value):
                 self.n_missing += count
-            elif self._may_mark_anomalies(value) or len(self.spellings) < MAX_LABEL_VALUES:
+            elif self._may_be_known(value) or len(self.spellings) < MAX_LABEL_VALUES:
                 self.spellings.add(value, count)
-        if self._anomaly is None and len(self.spellings) > 2:  # hopeless, however many rows follow
-            find_anomaly_value(self._label, self.spellings.counts(), self.n_missing)
+        if self._label is not None and self._named.anomaly is None and len(self.spellings) > 2:
+            self._refuse_many_labels(self._label)
+
+    def _refuse_many_labels(self, label: str) -> None:
+        """Give up if too many labels might mark anomalies, however many rows follow."""
+        counts, normal = self.spellings.counts(), self._named.normal
+        found = None if normal is None else same_label(normal, counts)
+        others = {value: count for value, count in counts.items() if value != found}
+        if len(others) > 2 + (normal is not None and found is None):  # its rows may come later
+            find_anomaly_value(label, others, self.n_missing)

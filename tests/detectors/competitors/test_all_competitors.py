@@ -20,8 +20,8 @@ QUICK = {
     "FSNet": {"n_epochs": 3},
 }
 BY_GRADIENT = ["DevNet", "REPEN", "DSVDD", "FSNet"]
-IGNORES_LABELS = ["iForest"]
-DRAWS_NOTHING = ["logistic regression", "gradient boosting"]
+IGNORES_LABELS = ["iForest", "rank deviation"]
+DRAWS_NOTHING = ["logistic regression", "gradient boosting", "rank deviation"]
 
 every = pytest.mark.parametrize("name", METHODS)
 every_network = pytest.mark.parametrize("name", BY_GRADIENT)

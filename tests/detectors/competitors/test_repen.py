@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import roc_auc_score
-from support.tasks import make_task, numerical_slope
+from support.tasks import make_labels, make_task, numerical_slope
 
 from devnet.competitors import REPEN
 from devnet.core.rows import as_rows
@@ -48,12 +48,12 @@ def test_lesinn_is_the_mean_distance_to_the_nearest_of_each_subsample(make, seed
     np.testing.assert_allclose(found, np.mean(nearest, axis=0), rtol=1e-4, atol=1e-5)
 
 
-def triplets(rows, is_anomaly, seed, n_steps=60, batch_size=64):
+def triplets(rows, is_anomaly, seed, n_steps=60, batch_size=64, is_normal=None):
     """Row indices (n, 3), read off a first column that numbers the rows."""
     numbered = np.column_stack([np.arange(len(rows)), rows]).astype(np.float32)
     sampler = TripletSampler(
         as_rows(numbered),
-        is_anomaly,
+        make_labels(is_anomaly, is_normal),
         batch_size=batch_size,
         n_steps=n_steps,
         generators=[np.random.default_rng(seed)],
@@ -119,3 +119,35 @@ def test_a_row_close_to_a_subsample_scores_the_same_alone():
     model = REPEN(n_epochs=1, n_batches=2, random_state=0).fit(rows, y)
     alone = np.concatenate([model.anomaly_score(row[None]) for row in rows])
     np.testing.assert_array_equal(alone, model.anomaly_score(rows))
+
+
+def test_what_rounding_leaves_of_no_distance_is_none():
+    rows = np.full((5, 3), [0.1, 0.7, 1.3])
+    model = REPEN(n_epochs=1, n_batches=2, random_state=0).fit(rows, np.arange(5) == 0)
+    points = model.landmarks_[:, :1].astype(np.float64)  # all are the same
+    assert points.any()
+    for outputs in (points, np.nextafter(points, np.inf)):
+        assert model._member_scores(outputs).tolist() == [[0.0]]
+
+
+def test_known_normal_rows_are_queries_but_never_negatives(seed):
+    rows = np.zeros((500, 2), dtype=np.float32)
+    rows[10:20] += 1e6  # outliers, had nobody looked at them
+    is_anomaly, is_normal = np.arange(500) < 10, np.isin(np.arange(500), np.arange(10, 20))
+    query, positive, negative = triplets(rows, is_anomaly, seed, is_normal=is_normal).T
+    assert not is_normal[negative].any()
+    assert is_normal[query].mean() > 5 * is_normal.mean()
+    assert is_normal[positive].any()
+    *_, without = triplets(rows, is_anomaly, seed).T
+    assert is_normal[without].any()
+
+
+def test_the_nearest_of_points_that_are_nearly_the_same_is_the_same_alone(seed):
+    """Squared distances of about 1e-17 would be lost among coordinates of about 1."""
+    generator = np.random.default_rng(seed)
+    far = generator.integers(0, 2, (54, 2))
+    rows = np.hstack([far, 3e-9 * generator.integers(0, 9, (54, 2))])
+    model = REPEN(n_epochs=1, n_batches=2, random_state=seed).fit(rows, np.arange(54) == 0)
+    alone = np.concatenate([model.anomaly_score(row[None]) for row in rows])
+    np.testing.assert_array_equal(alone, model.anomaly_score(rows))
+    assert len(np.unique(alone)) > 1

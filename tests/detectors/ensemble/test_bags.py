@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devnet import ModelFileError
+from devnet.core.known_normals import WORTH
 from devnet.core.layout import Layout
 from devnet.detectors.ensemble.bags import (
     SWAPPED_SHARE,
@@ -23,6 +24,16 @@ def make_pool(n=100, k=7, d=3, weight=None, anomaly_weight=None):
     weight = np.ones(n) if weight is None else weight
     anomaly_weight = np.ones(k) if anomaly_weight is None else anomaly_weight
     return Pool(rows[k:], weight, rows[:k], anomaly_weight, np.arange(k) * 2, np.full(k, -1))
+
+
+def now(labelled, positions=None, normals=(), n=100):
+    """The pool in which these rows are known now."""
+    labelled = np.asarray(labelled)
+    positions = np.full(len(labelled), -1) if positions is None else positions
+    pool = make_pool(n, len(labelled))
+    return pool._replace(
+        labelled=labelled, positions=positions, normals=np.array(normals, dtype=int)
+    )
 
 
 def spawn(seed, n_members):
@@ -144,7 +155,7 @@ def test_the_out_of_bag_mean_is_that_of_the_members_that_did_not_see_the_row(see
 def test_earlier_rows_stay_in_their_bags_when_labels_are_added(seed):
     bags = draw_bags(9, make_pool(), spawn(seed, 300))
     labelled = np.array([1, 2, 4, 12, 50])  # 2, 4 and 12 were labelled before
-    more = extend_bags(bags, labelled, np.full(5, -1), spawn(seed + 1, 300))
+    more = extend_bags(bags, now(labelled), spawn(seed + 1, 300))
     assert more.unlabelled is bags.unlabelled
     np.testing.assert_array_equal(more.labelled, labelled)
     drew_none = ~(more.anomalies - 1).any(axis=1)  # filled with ones
@@ -157,7 +168,7 @@ def test_earlier_rows_stay_in_their_bags_when_labels_are_added(seed):
 def test_a_row_that_was_seen_as_unlabelled_is_not_out_of_bag(seed):
     bags = draw_bags(9, make_pool(), spawn(seed, 300))
     labelled, positions = np.array([50, 60]), np.array([5, -1])
-    more = extend_bags(bags, labelled, positions, spawn(seed + 1, 300))
+    more = extend_bags(bags, now(labelled, positions), spawn(seed + 1, 300))
     saw_it = (bags.unlabelled == 5).any(axis=1)
     assert saw_it.any()
     assert (more.anomalies[saw_it, 0] > 0).all()
@@ -167,16 +178,100 @@ def test_a_row_that_was_seen_as_unlabelled_is_not_out_of_bag(seed):
 def test_no_bag_is_left_without_an_anomaly(seed):
     bags = draw_bags(9, make_pool(), spawn(seed, 300))
     for labelled in ([0], [99], [0, 99]):
-        nowhere = np.full(len(labelled), -1)
-        more = extend_bags(bags, np.array(labelled), nowhere, spawn(seed + 1, 300))
+        more = extend_bags(bags, now(labelled), spawn(seed + 1, 300))
         assert more.anomalies.any(axis=1).all()
+
+
+# Known normal rows
+
+
+@given(
+    n_normal=st.integers(1, 40),
+    n_other=st.integers(0, 60),
+    m=st.integers(1, 6),
+    seed=st.integers(0, 99),
+)
+def test_known_normal_rows_come_on_top_and_each_is_left_out_by_some_member(
+    n_normal, n_other, m, seed
+):
+    n = n_normal + n_other
+    normals = np.sort(np.random.default_rng(seed).permutation(n)[:n_normal])
+    bags = draw_bags(20, make_pool(n)._replace(normals=normals), spawn(seed, m))
+    assert bags.unlabelled.shape[1] <= max(1, n_other // 2)
+    assert not np.isin(bags.unlabelled, normals).any()
+    rows = [bags.rows(member) for member in range(m)]
+    assert all(map(len, rows))
+    holds = bags.holds_unlabelled(n)
+    for held, bag in zip(holds, rows, strict=True):
+        np.testing.assert_array_equal(np.flatnonzero(held), np.unique(bag))
+    if n_other > 1 or (m > 1 and n_normal > m):
+        assert not holds[:, normals].all(axis=0).any()
+
+
+def test_however_few_known_normal_rows_are_drawn_often_enough(seed):
+    n, normals = 20_000, np.array([7, 70, 700])
+    pool = make_pool(n)._replace(normals=normals)
+    bags = draw_bags(256, pool, spawn(seed, 400))
+    share = np.mean([np.isin(bags.rows(member), normals).mean() for member in range(400)])
+    assert share == pytest.approx(3 * WORTH / (3 * WORTH + n), rel=0.2)
+
+
+def test_many_known_normal_rows_do_not_outweigh_the_unlabelled(seed):
+    pool = make_pool(1000)._replace(normals=np.arange(200))
+    bags = draw_bags(256, pool, spawn(seed, 50))
+    share = np.mean([(bags.rows(member) < 200).mean() for member in range(50)])
+    assert share == pytest.approx(0.5, abs=0.02)
+    bags = draw_bags(256, pool._replace(normals=np.arange(990)), spawn(seed, 50))
+    share = np.mean([(bags.rows(member) < 990).mean() for member in range(50)])
+    assert share == pytest.approx(0.99, abs=0.02)  # they are most of the rows anyway
+
+
+def test_weights_compare_known_normal_rows(seed):
+    weight = np.ones(1000)
+    weight[:4] = [0.5, 1.5, 2, 0]
+    pool = make_pool(1000, weight=weight)._replace(normals=np.arange(4))
+    counts = draw_bags(256, pool, spawn(seed, 600)).normals.sum(axis=0)
+    np.testing.assert_allclose(counts / counts.sum(), weight[:4] / 4, atol=0.06)
+    assert counts[3] == 0
+
+
+def test_rows_known_to_be_normal_stay_in_their_bags_and_new_ones_are_added(seed):
+    before = np.array([10, 20, 30])
+    bags = draw_bags(9, make_pool()._replace(normals=before), spawn(seed, 300))
+    pool = now([0], normals=[10, 20, 40, 50])  # 30 is withdrawn
+    more = extend_bags(bags, pool, spawn(seed + 1, 300))
+    assert more.known.tolist() == [10, 20, 30, 40, 50]
+    held = more.normals > 0
+    np.testing.assert_array_equal(held[:, :3], bags.normals > 0)  # as members have learned them
+    assert more.normals[:, 2].max() == 1
+    saw = np.stack([np.isin([40, 50], bag) for bag in bags.unlabelled])
+    assert saw.any()
+    assert held[:, 3:][saw].all()
+    assert 0.1 < held[:, 3:][~saw].mean() < 0.9
+
+
+def test_a_confirmed_anomaly_is_not_out_of_bag_where_it_was_taken_for_normal(seed):
+    bags = draw_bags(9, make_pool()._replace(normals=np.array([10, 20])), spawn(seed, 300))
+    more = extend_bags(bags, now([77], np.array([20]), [10]), spawn(seed + 1, 300))
+    saw = (bags.normals[:, 1] > 0) | (bags.unlabelled == 20).any(axis=1)
+    assert (more.anomalies[saw, 0] > 0).all()
+
+
+def test_bags_move_with_a_growing_pool(seed):
+    bags = draw_bags(9, make_pool()._replace(normals=np.array([10, 20])), spawn(seed, 3))
+    moved = bags.moved(np.arange(100) + (np.arange(100) >= 15))
+    assert moved.known.tolist() == [10, 21]
+    np.testing.assert_array_equal(moved.unlabelled, bags.unlabelled + (bags.unlabelled >= 15))
 
 
 # Model files
 
 
-def test_tensors_and_back_are_the_same(seed):
-    bags = draw_bags(9, make_pool(), spawn(seed, 5))
+@pytest.mark.parametrize("normals", [[], [3, 9, 50]])
+def test_tensors_and_back_are_the_same(normals, seed):
+    pool = make_pool()._replace(normals=np.array(normals, dtype=int))
+    bags = draw_bags(9, pool, spawn(seed, 5))
+    assert ("bag_normals" in bags.to_tensors()) == bool(normals)
     for part, again in zip(bags, Bags.from_tensors(bags.to_tensors(), 5, 100), strict=True):
         np.testing.assert_array_equal(part, again)
 
@@ -199,10 +294,18 @@ def test_tensors_and_back_are_the_same(seed):
         ("labelled", lambda bag: bag[1:]),
         ("labelled", lambda bag: bag[:0]),
         ("labelled", lambda bag: bag.astype(float)),
+        ("normals", lambda bag: -bag),
+        ("normals", lambda bag: bag[:, 1:]),
+        ("normals", lambda bag: bag + 2**30),
+        ("known", lambda bag: bag + 100),
+        ("known", lambda bag: bag[::-1]),
+        ("known", lambda bag: bag - 100),
     ],
 )
 def test_edited_bags_get_a_sentence(name, edit, seed):
-    tensors = draw_bags(9, make_pool(), spawn(seed, 5)).to_tensors()
+    normals = [3, 9, 50] if name in ("normals", "known") else []
+    pool = make_pool()._replace(normals=np.array(normals, dtype=int))
+    tensors = draw_bags(9, pool, spawn(seed, 5)).to_tensors()
     tensors[f"bag_{name}"] = np.asarray(edit(tensors[f"bag_{name}"]))
     with pytest.raises(ModelFileError, match="edited or damaged"):
         Bags.from_tensors(tensors, 5, 100)

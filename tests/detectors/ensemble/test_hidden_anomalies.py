@@ -26,12 +26,13 @@ def simulated(seed, share, *, n=4000, k=30, shift=4.0):
     return scores, is_hidden
 
 
-def screened(scores, weight=None):
+def screened(scores, weight=None, normals=()):
     n, k = len(scores.unlabelled), len(scores.labelled)
     weight = np.ones(n) if weight is None else weight
     pool = Pool(
         np.zeros((n, 1)), weight, np.zeros((k, 1)), np.ones(k), np.arange(k), np.full(k, -1)
     )
+    pool = pool._replace(normals=np.array(normals, dtype=int))
     return screen(pool, lambda: scores)
 
 
@@ -108,6 +109,19 @@ def test_rows_of_weight_zero_are_not_looked_at(seed):
     assert share == expected.share
     np.testing.assert_array_equal(posterior[:4000], expected.posterior)
     np.testing.assert_array_equal(posterior[4000:], 0)
+
+
+def test_known_normal_rows_are_not_hidden_anomalies_and_tell_nothing_about_them(seed):
+    scores, _ = simulated(seed, 0.02)
+    more = scores._replace(unlabelled=np.append(scores.unlabelled, np.full(500, 9.0)))
+    share, posterior = screened(more, normals=np.arange(4000, 4500))
+    expected = screened(scores)
+    assert share == expected.share
+    np.testing.assert_array_equal(posterior[:4000], expected.posterior)
+    np.testing.assert_array_equal(posterior[4000:], 0)
+    share, posterior = screened(scores, normals=np.arange(4000))
+    assert share == (0, 0, 0)  # nobody hides where all are known
+    assert not posterior.any()
 
 
 @pytest.mark.parametrize("k", range(1, MIN_LABELLED))

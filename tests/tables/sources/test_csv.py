@@ -281,3 +281,12 @@ def test_a_file_of_many_columns_is_opened_by_a_few_reads(write, monkeypatch):
     source = open_table("t.csv")
     assert len(opened) <= 3
     assert {str(kind) for kind in source.schema.types} == {"string"}  # 007 is a name
+
+
+@pytest.mark.parametrize("types", [{}, {"day": pa.timestamp("us")}], ids=["a fit", "a model"])
+def test_dates_with_blanks_around_them_are_left_to_a_reading(types, write):
+    """Arrow reads them as days, but not as the times that a model asks for."""
+    write("day,n\n2020-01-01,1\n 2020-01-02 ,2\n")
+    assert read(types=types)["day"] == ["2020-01-01", " 2020-01-02 "]
+    write("day,n\n2020-01-01,1\n2020-01-02,2\n")
+    assert isinstance(read(types=types)["day"][0], dt.date)

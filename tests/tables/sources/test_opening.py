@@ -6,6 +6,7 @@ import lzma
 import os
 import sys
 import threading
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -183,6 +184,38 @@ def test_types_that_few_know_are_plain_types():
     types = [str(kind) for kind in open_table(frame).schema.types]
     assert not any("view" in kind for kind in types)
     assert read(frame).to_pylist() == [{"s": "x", "l": "y", "c": "u"}]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.struct([("b", pa.string_view())]),
+        pa.list_(pa.struct([("b", pa.string_view())])),
+        pa.list_(pa.struct([("b", pa.binary_view())]), 1),
+    ],
+    ids=str,
+)
+def test_views_within_nested_values_are_plain_types(kind):
+    value = {"b": b"x"} if "binary" in str(kind) else {"b": "x"}
+    column = pa.array([value, None] if pa.types.is_struct(kind) else [[value], None], kind)
+    found = read({"a": column, "n": [1, 2]})
+    assert "view" not in str(found.schema)
+    assert found.take([1, 0]).to_pylist() == found.to_pylist()[::-1]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(np.array([1, 2], np.float16)),
+        pa.array([Decimal(1), Decimal(2)], pa.decimal128(5, 2)),
+        pa.array([Decimal(1), Decimal(2)], pa.decimal256(70, 10)),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_first_rows_are_read_whatever_codes_stand_for(values):
+    column = pa.DictionaryArray.from_arrays(pa.array([1, 0, None], pa.int8()), values)
+    for table in (pa.table({"c": column}), pa.table({"c": column}).slice(0, 0)):
+        assert open_table(table).first_rows(["c"]).to_pylist() == table.to_pylist()
 
 
 def test_a_stream_can_be_read_once():

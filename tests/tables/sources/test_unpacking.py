@@ -16,6 +16,7 @@ from devnet.tables.sources import parquet_sizes
 from devnet.tables.sources.byte_stream import open_bytes, open_file
 from devnet.tables.sources.dictionary_page import longest
 from devnet.tables.sources.opening import open_table
+from devnet.tables.sources.room import max_unpacked
 from devnet.tables.table_error import TableError
 
 PACKS = {
@@ -35,8 +36,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def little_room(monkeypatch):
-    for module in ("arrow_sizes", "parquet_sizes", "excel", "byte_stream", "source"):
-        monkeypatch.setattr(f"devnet.tables.sources.{module}.MAX_UNPACKED", ROOM)
+    monkeypatch.setenv("DEVNET_MAX_UNPACKED", str(ROOM))
     monkeypatch.setattr("devnet.tables.sources.parquet_sizes.PAGE_BYTES", 1 << 10)
 
 
@@ -279,3 +279,50 @@ def test_a_workbook_that_unpacks_to_very_much_is_refused(folder, little_room):
     wide.save("t.xlsx")
     with pytest.raises(TableError, match=r"^t\.xlsx unpacks to 25,472,000 bytes or more"):
         open_table("t.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("text", "n_bytes"),
+    [(None, 1 << 30), ("1048576", ROOM), (" 1 MiB", ROOM), ("4GiB", 1 << 32), ("2tib", 1 << 41)],
+)
+def test_the_environment_says_how_much_may_be_unpacked(text, n_bytes, monkeypatch):
+    monkeypatch.delenv("DEVNET_MAX_UNPACKED", raising=False)
+    if text is not None:
+        monkeypatch.setenv("DEVNET_MAX_UNPACKED", text)
+    assert max_unpacked() == n_bytes
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1", "0", "1023KiB", "4GB", "1e9", "9" * 30])
+def test_a_bound_that_is_none_gets_a_sentence(text, folder, monkeypatch):
+    (folder / "t.csv").write_text("a\n1\n")
+    monkeypatch.setenv("DEVNET_MAX_UNPACKED", text)
+    with pytest.raises(TableError, match=f"DEVNET_MAX_UNPACKED is {text!r}; set it to the bytes"):
+        open_table("t.csv")
+
+
+def test_who_trusts_a_file_allows_more(folder, little_room, monkeypatch):
+    table = pa.table({"a": np.zeros(300_000)})
+    options = ipc.IpcWriteOptions(compression="zstd")
+    with ipc.new_file("t.arrow", table.schema, options=options) as writer:
+        writer.write_table(table)
+    with pytest.raises(TableError, match=r"or, if you trust it, allow more: (\S+)=(\S+)$") as error:
+        open_table("t.arrow")
+    name, _, value = str(error.value).rpartition(" ")[2].partition("=")
+    monkeypatch.setenv(name, value)
+    assert read("t.arrow").equals(table)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("t.csv", b"1,%s\n"), ("t.jsonl", b'{"a": "%s"}\n'), ("t.svm", b"1 2:3 #%s\n")],
+)
+def test_lines_are_bounded_in_proportion(name, line, folder, little_room, monkeypatch):
+    longest = (1 << 26 if name == "t.svm" else 1 << 28) >> 10
+    header = b"n,a\n" if name == "t.csv" else line % b"x"
+    monkeypatch.setattr("devnet.tables.sources.json_lines.BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr("devnet.tables.sources.svmlight.BLOCK_SIZE", 1 << 10)
+    (folder / name).write_bytes(header + line % (b"y" * 3 * longest) + line % b"z")
+    with pytest.raises(TableError, match=f"more than {longest:,} bytes.*DEVNET_MAX_UNPACKED=1GiB"):
+        read(name)
+    monkeypatch.setenv("DEVNET_MAX_UNPACKED", "8MiB")
+    assert read(name).num_rows >= 2

@@ -29,6 +29,8 @@ class PUBaggedTrees(ForestDetector):
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
+    normal_label : optional
+        The value of y that marks rows known to be normal, such as dismissed alerts.
     random_state : int, numpy RandomState or Generator, optional
         Seed of the draws and the trees.
 
@@ -84,12 +86,14 @@ class PUBaggedTrees(ForestDetector):
         sample_size: int = 256,
         confidence: float = 0.95,
         pos_label: Any = None,
+        normal_label: Any = None,
         random_state: Any = None,
     ) -> None:
         self.n_trees = n_trees
         self.sample_size = sample_size
         self.confidence = confidence
         self.pos_label = pos_label
+        self.normal_label = normal_label
         self.random_state = random_state
 
     def _grow(

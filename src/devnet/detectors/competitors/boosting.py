@@ -32,6 +32,8 @@ class GradientBoosting(ForestDetector):
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
+    normal_label : optional
+        The value of y that marks rows known to be normal, such as dismissed alerts.
     random_state : int, numpy RandomState or Generator, optional
         Seed of the projection, and of the sample that sets the bins of large tables.
 
@@ -87,6 +89,7 @@ class GradientBoosting(ForestDetector):
         learning_rate: float = 0.1,
         confidence: float = 0.95,
         pos_label: Any = None,
+        normal_label: Any = None,
         random_state: Any = None,
     ) -> None:
         self.n_trees = n_trees
@@ -94,6 +97,7 @@ class GradientBoosting(ForestDetector):
         self.learning_rate = learning_rate
         self.confidence = confidence
         self.pos_label = pos_label
+        self.normal_label = normal_label
         self.random_state = random_state
 
     def _grow(

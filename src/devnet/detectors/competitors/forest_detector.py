@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from devnet.core.known_normals import learning_weight
+from devnet.core.labels import Labels
 from devnet.core.model_file import refuse_unknown
 from devnet.core.parameters import Constraint, number, whole_number
 from devnet.core.rows import WIDE, Rows, Tileable, blockwise, dense_tiles, in_threads
@@ -75,13 +77,14 @@ class ForestDetector(FewLabelDetector):
         """Sum of the trees' values -> scores, both (b,)."""
 
     def _learn(
-        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
+        self, rows: Rows, labels: Labels, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
         generator = as_generator(self.random_state)
         self.projection_ = None
         if self._is_wide():
             self.projection_ = Projection.draw(rows.shape[1], draw_seed(generator))
-        self.forest_ = self._grow(self._narrow(rows), is_anomaly, sample_weight, generator)
+        weight = learning_weight(labels, sample_weight) if self.uses_normals else sample_weight
+        self.forest_ = self._grow(self._narrow(rows), labels.is_anomaly, weight, generator)
 
     def _deepest(self) -> int:
         """Most splits from a root to a leaf that `_grow` can make."""

@@ -39,7 +39,7 @@ class FSNet(LandmarkDetector):
         Keep the weights of the epoch with the lowest loss rather than the last one.
     n_members : int, default=1
         Networks trained side by side from independent draws; the score is their mean.
-    pos_label, device, warm_start, keep_interrupted, verbose, random_state
+    pos_label, normal_label, device, warm_start, keep_interrupted, verbose, random_state
         As for `DevNet`.
 
     Attributes
@@ -84,6 +84,7 @@ class FSNet(LandmarkDetector):
         keep_best: bool = True,
         n_members: int = 1,
         pos_label: Any = None,
+        normal_label: Any = None,
         device: Any = "auto",
         warm_start: bool = False,
         keep_interrupted: bool = False,
@@ -101,6 +102,7 @@ class FSNet(LandmarkDetector):
         self.keep_best = keep_best
         self.n_members = n_members
         self.pos_label = pos_label
+        self.normal_label = normal_label
         self.device = device
         self.warm_start = warm_start
         self.keep_interrupted = keep_interrupted

@@ -35,6 +35,8 @@ class IForest(ForestDetector):
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
+    normal_label : optional
+        The value of y that marks rows known to be normal; they count as unlabelled here.
     random_state : int, numpy RandomState or Generator, optional
         Seed of the samples and the splits.
 
@@ -79,6 +81,7 @@ class IForest(ForestDetector):
     }
 
     _least_value: ClassVar[float] = 0.0  # a path has no negative length
+    uses_normals: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -87,12 +90,14 @@ class IForest(ForestDetector):
         sample_size: int = 256,
         confidence: float = 0.95,
         pos_label: Any = None,
+        normal_label: Any = None,
         random_state: Any = None,
     ) -> None:
         self.n_trees = n_trees
         self.sample_size = sample_size
         self.confidence = confidence
         self.pos_label = pos_label
+        self.normal_label = normal_label
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Tags:

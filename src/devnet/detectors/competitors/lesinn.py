@@ -33,13 +33,6 @@ def mean_nearest(squared: Array) -> Array:
     return xp.sqrt(xp.clip(xp.amin(_by_subsample(squared), -2), 0, None)).mean(-1)
 
 
-def nearest_points(squared: Array) -> Array:
-    """Squared distances (..., 400) -> which of the 400 is nearest in each subsample, (..., 50)."""
-    xp = namespace(squared)
-    position = xp.argmin(_by_subsample(squared), -2)
-    return position * N_SUBSAMPLES + xp.arange(N_SUBSAMPLES)
-
-
 def _by_subsample(squared: Array) -> Array:
     return squared.reshape(*squared.shape[:-1], SUBSAMPLE_SIZE, N_SUBSAMPLES)
 

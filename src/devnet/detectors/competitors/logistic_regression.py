@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from devnet.core.arrays import one_blas_thread
+from devnet.core.known_normals import learning_weight
+from devnet.core.labels import Labels
 from devnet.core.model_file import refuse_unknown, tensor
 from devnet.core.parameters import Constraint, number, whole_number
 from devnet.core.rows import WIDE, Rows, dense_tiles, in_threads, sparse_tiles
@@ -35,6 +37,8 @@ class BalancedLogistic(FewLabelDetector):
         Sets `threshold_`: the score that this share of the unlabelled training rows stays below.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
+    normal_label : optional
+        The value of y that marks rows known to be normal, such as dismissed alerts.
     random_state : int, numpy RandomState or Generator, optional
         Has no effect, because nothing is drawn; every detector has it.
 
@@ -92,16 +96,18 @@ class BalancedLogistic(FewLabelDetector):
         max_iter: int = 100,
         confidence: float = 0.95,
         pos_label: Any = None,
+        normal_label: Any = None,
         random_state: Any = None,
     ) -> None:
         self.C = C
         self.max_iter = max_iter
         self.confidence = confidence
         self.pos_label = pos_label
+        self.normal_label = normal_label
         self.random_state = random_state
 
     def _learn(
-        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
+        self, rows: Rows, labels: Labels, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
@@ -115,7 +121,7 @@ class BalancedLogistic(FewLabelDetector):
         search = LogisticRegression(C=self.C, class_weight="balanced", max_iter=self.max_iter)
         with one_blas_thread(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
-            search.fit(matrix, is_anomaly, sample_weight=sample_weight)
+            search.fit(matrix, labels.is_anomaly, learning_weight(labels, sample_weight))
         if caught:
             logger.info("BalancedLogistic: %s", caught[0].message)
         self.n_iter_ = int(search.n_iter_[0])

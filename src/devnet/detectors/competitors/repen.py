@@ -7,7 +7,7 @@ import numpy as np
 from devnet.core.arrays import Array, convert_like, namespace
 from devnet.core.parameters import Constraint, number, whole_number
 from devnet.core.rows import Rows
-from devnet.detectors.competitors.lesinn import N_POINTS, draw_subsamples, nearest_points
+from devnet.detectors.competitors.lesinn import N_POINTS, draw_subsamples, mean_nearest
 from devnet.detectors.competitors.triplet_sampler import TripletSampler
 from devnet.detectors.landmark_detector import LandmarkDetector, squared_distances
 from devnet.engine.optimizer import Adadelta
@@ -16,6 +16,9 @@ from devnet.engine.trainer import Objective
 
 FEWEST_BATCHES = 20
 MOST_BATCHES = 100  # more would take minutes on large tables and hardly change the ranking
+DIGITS = 49  # binary, of a squared distance; of 53, some are for rows that are farther away
+NARROWEST = 2.0**-16  # of the largest coordinate; points that differ by less hardly differ
+TINY = 1e-30  # if all coordinates are 0
 
 
 class REPEN(LandmarkDetector):
@@ -48,7 +51,7 @@ class REPEN(LandmarkDetector):
         Keep the weights of the epoch with the lowest loss rather than the last one.
     n_members : int, default=1
         Networks trained side by side from independent draws; the score is their mean.
-    pos_label, device, warm_start, keep_interrupted, verbose, random_state
+    pos_label, normal_label, device, warm_start, keep_interrupted, verbose, random_state
         As for `DevNet`.
 
     Attributes
@@ -104,6 +107,7 @@ class REPEN(LandmarkDetector):
         keep_best: bool = True,
         n_members: int = 1,
         pos_label: Any = None,
+        normal_label: Any = None,
         device: Any = "auto",
         warm_start: bool = False,
         keep_interrupted: bool = False,
@@ -122,6 +126,7 @@ class REPEN(LandmarkDetector):
         self.keep_best = keep_best
         self.n_members = n_members
         self.pos_label = pos_label
+        self.normal_label = normal_label
         self.device = device
         self.warm_start = warm_start
         self.keep_interrupted = keep_interrupted
@@ -155,17 +160,23 @@ class REPEN(LandmarkDetector):
         self.landmarks_ = np.stack(points)  # (m, 400, k)
 
     def _member_scores(self, outputs: Array) -> Array:
-        xp, points = namespace(outputs), convert_like(outputs, self.landmarks_)
-        nearest = nearest_points(squared_distances(outputs, points))  # (m, b, 50)
-        # Small distances lose their digits in `squared_distances`, and a row would score
-        # differently among other rows: those that count are computed from differences.
-        offsets = xp.stack(
-            [
-                member[:, None] - points[m][nearest[m]]  # (b, 50, k)
-                for m, member in enumerate(outputs)
-            ]
-        )
-        return xp.sqrt((offsets * offsets).sum(-1)).mean(-1)
+        points = convert_like(outputs, self.landmarks_)
+        center = points.mean(1)[:, None]
+        grid = _grid(points, points - center)
+        whole = [namespace(outputs).round((part - center) / grid) for part in (outputs, points)]
+        return mean_nearest(squared_distances(*whole)) * grid
+
+
+def _grid(points: Array, offsets: Array) -> float:
+    """Coordinates are rounded to multiples of this, so that squared distances are exact.
+
+    They are sums of whole numbers that double precision holds, in whatever order they are added.
+    Otherwise small distances would lose their digits, and the nearest of several points that are
+    nearly the same would depend on the other rows that are scored.
+    """
+    largest, spread = (float(abs(part).max()) for part in (points, offsets))
+    digits = (DIGITS - int(np.ceil(np.log2(points.shape[-1])))) // 2
+    return float(max(spread, NARROWEST * largest, TINY) * 2.0**-digits)
 
 
 def triplet_loss_and_slope(outputs: Array, *, margin: float) -> tuple[Array, Array]:

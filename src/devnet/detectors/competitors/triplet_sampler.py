@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from devnet.core.arrays import ToDevice
+from devnet.core.known_normals import learning_weight
+from devnet.core.labels import Labels
 from devnet.core.rows import Rows
 from devnet.detectors.competitors.lesinn import draw_subsamples, lesinn_scores
 from devnet.engine.sampler import Batch
@@ -18,8 +20,8 @@ class TripletSampler:
 
     Parameters
     ----------
-    rows, is_anomaly, n_steps, generators
-        As for `BalancedSampler`.
+    rows, labels, n_steps, generators
+        As for `BalancedSampler`; a known normal row is never a negative.
     batch_size : int
         Triplets per step.
     sample_weight : (n,) array, optional
@@ -29,7 +31,7 @@ class TripletSampler:
     def __init__(
         self,
         rows: Rows,
-        is_anomaly: np.ndarray,
+        labels: Labels,
         *,
         batch_size: int,
         n_steps: int,
@@ -37,14 +39,15 @@ class TripletSampler:
         sample_weight: np.ndarray | None = None,
     ) -> None:
         self._rows = rows
-        weight = np.ones(len(is_anomaly)) if sample_weight is None else sample_weight
-        labelled = np.flatnonzero(is_anomaly & (weight > 0))
-        unlabelled = np.flatnonzero(~is_anomaly & (weight > 0))
+        raised = learning_weight(labels, sample_weight)
+        weight = np.ones(rows.shape[0]) if raised is None else raised
+        labelled = np.flatnonzero(labels.is_anomaly & (weight > 0))
+        unlabelled = np.flatnonzero(~labels.is_anomaly & (weight > 0))
         drawn = []
         for generator in generators:
             points = rows.select(draw_subsamples(unlabelled, generator))
             scores = lesinn_scores(rows.select(unlabelled), points)
-            candidates = _Candidates(scores, unlabelled, weight)
+            candidates = _Candidates(scores, unlabelled, weight, labels.is_normal[unlabelled])
             shape = (n_steps, batch_size)
             negative = candidates.outliers(shape, generator)
             if len(labelled):
@@ -68,10 +71,14 @@ class TripletSampler:
 class _Candidates:
     """Inlier and outlier candidates among the unlabelled rows, by initial outlier score."""
 
-    def __init__(self, scores: np.ndarray, rows: np.ndarray, weight: np.ndarray) -> None:
-        is_outlier = scores > scores.mean() + CANTELLI * scores.std()
+    def __init__(
+        self, scores: np.ndarray, rows: np.ndarray, weight: np.ndarray, is_normal: np.ndarray
+    ) -> None:
+        is_outlier = (scores > scores.mean() + CANTELLI * scores.std()) & ~is_normal
         if not is_outlier.any():
-            is_outlier[np.argsort(-scores)[: min(FEWEST_OUTLIERS, len(scores) - 1)]] = True
+            highest = np.argsort(np.where(is_normal, np.inf, -scores))
+            is_outlier[highest[: min(FEWEST_OUTLIERS, len(scores) - 1)]] = True
+            is_outlier &= ~is_normal
         if not is_outlier.any():  # a single unlabelled row is both
             is_outlier[:] = True
         self._outliers = rows[is_outlier]

@@ -44,10 +44,10 @@ class BaggedSampler:
         layout: Layout | None = None,
     ) -> None:
         self._unlabelled = unlabelled
-        half = min(HALF, bags.unlabelled.shape[1])
-        members = zip(bags.unlabelled, bags.anomalies, generators, strict=True)
+        members = [bags.rows(member) for member in range(len(generators))]
+        half = min(HALF, max(map(len, members)))
         drawn, variants, weights = [], [], []
-        for bag, count, generator in members:
+        for bag, count, generator in zip(members, bags.anomalies, generators, strict=True):
             usable = bag[counts[bag]]
             usable = usable if len(usable) else bag
             drawn.append(generator.choice(usable, (n_steps, half)))

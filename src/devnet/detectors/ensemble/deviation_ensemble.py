@@ -1,5 +1,6 @@
 """DeviationEnsemble, the detector for tables: bagged deviation learners, one calibrated score."""
 
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from devnet.core.arrays import one_blas_thread
+from devnet.core.labels import Labels
 from devnet.core.layout import LAYOUT, Layout
 from devnet.core.model_file import (
     edited,
@@ -31,14 +33,13 @@ from devnet.detectors.ensemble.importance import Importance
 from devnet.detectors.ensemble.learner_kinds import KINDS, choose_kind
 from devnet.detectors.ensemble.learners import Learners, OutOfBag, Settings
 from devnet.detectors.ensemble.pool import (
+    NONE,
     Pool,
     checksum,
-    choose_rows,
-    find_positions,
+    choose,
     read_ascending,
     read_shares,
 )
-from devnet.engine.sampler import find_halves
 from devnet.significance.calibration import MIN_LABELLED, Calibration
 from devnet.significance.ranks import ConformalRanks
 
@@ -77,6 +78,8 @@ class DeviationEnsemble(FewLabelDetector):
         rows support at most n / (n + 1); beyond that, the threshold is their highest score.
     pos_label : optional
         The value of y that marks an anomaly; by default the larger of its two values.
+    normal_label : optional
+        The value of y that marks rows known to be normal, such as dismissed alerts.
     layout : Layout, optional
         Which columns of X belong together, such as the values of one category. `TableModel` sets
         it; without one, every column is on its own.
@@ -96,11 +99,12 @@ class DeviationEnsemble(FewLabelDetector):
     column_importance_ : array of shape (n_columns,)
         Mean absolute contribution of each column to the scores of labelled anomalies; sums to 1.
     out_of_bag_ : OutOfBag
-        Scores of the pool's unlabelled rows and of the labelled anomalies by members that did not
-        see them.
+        Scores of the pool's rows and of the labelled anomalies by members that did not see them.
     pool_, posterior_ : arrays of shape (n_pool,)
-        Indices of the unlabelled rows that were learned from, at most 20,000, and the probability
-        that each is a hidden anomaly.
+        Indices of the unlabelled and known normal rows that were learned from, at most 20,000,
+        and the probability that each is a hidden anomaly: 0 for a known normal row.
+    normals_ : array of shape (n_normal,)
+        Positions of the known normal rows in `pool_`.
     learners_ : TableLearners, WideLearners or MixedLearners
         What was learned, and its `baseline`.
     n_features_in_ : int
@@ -132,9 +136,10 @@ class DeviationEnsemble(FewLabelDetector):
     learners_: Learners
     combination_: Combination
     out_of_bag_: OutOfBag
-    pool_: np.ndarray  # (n,) indices of the unlabelled rows that were learned from
+    pool_: np.ndarray  # (n,) indices of the unlabelled and known normal rows to learn from
+    normals_: np.ndarray  # (N,) positions of the known normal ones among them
     posterior_: np.ndarray  # (n,) their probability of being a hidden anomaly
-    pool_weight_: np.ndarray  # (n,) their sample weights, 0 for those labelled since
+    pool_weight_: np.ndarray  # (n,) how much they count in ranks, 0 for those labelled since
     hidden_anomaly_share_: HiddenShare
     importance_: Importance
     n_rows_: int
@@ -148,6 +153,7 @@ class DeviationEnsemble(FewLabelDetector):
         margin: float = 5.0,
         confidence: float = 0.95,
         pos_label: Any = None,
+        normal_label: Any = None,
         layout: Layout | None = None,
         random_state: Any = None,
     ) -> None:
@@ -156,6 +162,7 @@ class DeviationEnsemble(FewLabelDetector):
         self.margin = margin
         self.confidence = confidence
         self.pos_label = pos_label
+        self.normal_label = normal_label
         self.layout = layout
         self.random_state = random_state
 
@@ -165,8 +172,9 @@ class DeviationEnsemble(FewLabelDetector):
 
         The encoding, the pool and the bags stay; hidden anomalies are screened and trees grown
         again, and networks resume from their weights. Meant for an analyst who labels some rows,
-        looks at the ranking and labels some more. A row whose label is withdrawn is left out
-        until the next fit.
+        looks at the ranking and labels some more. Rows that are known to be normal now are added
+        to the pool. A row that is no longer an anomaly is left out until the next fit, one that
+        is no longer known to be normal is unlabelled again.
 
         Parameters
         ----------
@@ -181,11 +189,11 @@ class DeviationEnsemble(FewLabelDetector):
     def p_value(self, X: Any) -> np.ndarray:
         """Probability that an unlabelled row scores as high as each row of X.
 
-        It is the rank of the score among the out-of-bag scores of the pool's unlabelled rows. It
-        assumes nothing about their distribution and does not extrapolate: the smallest p-value is
-        1 / (1 + n), where n is the number of rows in the pool, at most 20,000, or the sum of
-        their sample weights relative to the largest. The ranked rows include hidden anomalies; if
-        there are many, p-values are larger, and false alarms fewer, than they need to be.
+        It is the rank of the score among the out-of-bag scores of the pool's rows, known normal
+        ones included: see `ConformalRanks`. It assumes nothing about their distribution and does
+        not extrapolate: the smallest p-value is 1 / (1 + n), where n is the number of rows in the
+        pool, at most 20,000, or the sum of their weights relative to the largest. The ranked rows
+        include hidden anomalies; if there are many, p-values are larger than they need to be.
         """
         scores = self.anomaly_score(X)
         return self._ranks().p_value(scores)
@@ -221,9 +229,16 @@ class DeviationEnsemble(FewLabelDetector):
                     "share of anomalies among the rows to rank, or nothing."
                 )
             share = HiddenShare(*[float(anomaly_share)] * 3)
-        counting = self.out_of_bag_.unlabelled[self.pool_weight_ > 0]
-        scores = OutOfBag(counting, self.out_of_bag_.labelled)
-        return expect_quality(scores, share, np.random.default_rng(0))  # resamples
+        elif len(self.normals_):
+            share = HiddenShare(*(part * self._unknown_share() for part in share))
+        counts = self.pool_weight_ > 0
+        scores = OutOfBag(self.out_of_bag_.unlabelled[counts], self.out_of_bag_.labelled)
+        weight = self.pool_weight_[counts] if len(self.normals_) else None
+        return expect_quality(scores, share, np.random.default_rng(0), weight)  # resamples
+
+    def _unknown_share(self) -> float:
+        """How much the unlabelled rows count among all that are no labelled anomalies."""
+        return float(1 - self.pool_weight_[self.normals_].sum() / self.pool_weight_.sum())
 
     @property
     def column_importance_(self) -> np.ndarray:
@@ -231,31 +246,21 @@ class DeviationEnsemble(FewLabelDetector):
         return self.importance_.of_all()
 
     def _learn(
-        self, rows: Rows, is_anomaly: np.ndarray, sample_weight: np.ndarray | None, *, resume: bool
+        self, rows: Rows, labels: Labels, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
         if self.layout is not None:
             self.layout.check_width(rows.shape[1])
         generator = as_generator(self.random_state)
         kind = type(self.learners_) if resume else choose_kind(rows, self.layout)
-        labelled, unlabelled, _ = find_halves(is_anomaly, sample_weight)
-        size = kind.n_pool_rows(rows.shape[1])
-        labelled = choose_rows(labelled, size, generator)
         if resume:
-            self._refuse_changes(rows.shape[0])
-        else:
-            self.n_rows_, self.pool_ = rows.shape[0], choose_rows(unlabelled, size, generator)
+            self._refuse_changes(kind, rows)
         weight = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
-        self.pool_weight_ = weight[self.pool_] * ~is_anomaly[self.pool_] / weight[unlabelled].max()
-        pool = Pool(
-            kind.gather(rows, self.pool_),
-            self.pool_weight_,
-            kind.gather(rows, labelled),
-            weight[labelled],
-            labelled,
-            find_positions(labelled, self.pool_),
-            self.layout,
-        )
-        self._check_pool(pool, resume=resume)
+        before, size = self.pool_ if resume else None, kind.n_pool_rows(rows.shape[1])
+        chosen = choose(labels, weight, size, generator, before)
+        self.n_rows_, self.pool_ = rows.shape[0], chosen.others
+        self.pool_weight_, self.normals_ = chosen.stands_for, chosen.normals
+        pool = Pool.gather(partial(kind.gather, rows), chosen, weight, self.layout)
+        self._check_pool(pool)
         settings = self._settings()
         quick = settings._replace(n_trees=-(-self.n_trees // 4)) if resume else settings
         screening = screen(pool, lambda: kind.look(pool, quick, generator))
@@ -263,8 +268,8 @@ class DeviationEnsemble(FewLabelDetector):
         pool = pool._replace(weight=pool.weight * (1 - self.posterior_))
         earlier = self.learners_ if resume else None
         self.learners_, votes = kind.learn(pool, settings, generator, earlier)
-        trust = self.learners_.trust(len(labelled))
-        self.combination_ = combine(votes, pool.weight, trust)
+        trust = self.learners_.trust(len(pool.labelled))
+        self.combination_ = combine(votes, self.pool_weight_ * (1 - self.posterior_), trust)
         of_halves = [self.combination_(scores) for scores in zip(*votes, strict=True)]
         self.out_of_bag_ = OutOfBag(*of_halves)
         explained = pool.anomalies[:EXPLAINED_ROWS]
@@ -288,7 +293,7 @@ class DeviationEnsemble(FewLabelDetector):
             self.out_of_bag_.unlabelled[counts],
             self.pool_weight_[counts],
             labelled if len(labelled) > 1 else None,  # a single one was seen by all members
-            self.hidden_anomaly_share_.value if is_known else None,
+            self.hidden_anomaly_share_.value * self._unknown_share() if is_known else None,
         )
 
     def nominal_p_value(self, scores: np.ndarray) -> np.ndarray:
@@ -328,26 +333,25 @@ class DeviationEnsemble(FewLabelDetector):
             "expected_quality": self.expected_quality()._asdict(),
         }
 
-    def _refuse_changes(self, n_rows: int) -> None:
-        if n_rows != self.n_rows_:
+    def _refuse_changes(self, kind: type[Learners], rows: Rows) -> None:
+        if rows.shape[0] != self.n_rows_:
             raise ValueError(
-                f"X has {n_rows} rows, but the ensemble was fitted on {self.n_rows_}; refit takes "
-                "the same rows with further labels. For other rows, call fit."
+                f"X has {rows.shape[0]} rows, but the ensemble was fitted on {self.n_rows_}; refit "
+                "takes the same rows with further labels. For other rows, call fit."
             )
         if self.learners_.n_networks not in (None, self.n_networks):
             raise ValueError(
                 f"n_networks={self.n_networks}, but the ensemble was fitted with "
                 f"{self.learners_.n_networks}, which refit resumes; change it back."
             )
-
-    def _check_pool(self, pool: Pool, *, resume: bool) -> None:
-        found = checksum(pool.rows)
-        if resume and found != self.pool_checksum_:
+        if checksum(kind.gather(rows, self.pool_)) != self.pool_checksum_:
             raise ValueError(
                 "X holds other rows than the ensemble was fitted on, or in another order; refit "
                 "takes the same rows with further labels. For other rows, call fit."
             )
-        self.pool_checksum_ = found
+
+    def _check_pool(self, pool: Pool) -> None:
+        self.pool_checksum_ = checksum(pool.rows)
         if not pool.weight.any():
             raise ValueError(
                 f"all {len(self.pool_)} unlabelled rows of the first fit are labelled now or have "
@@ -383,6 +387,7 @@ class DeviationEnsemble(FewLabelDetector):
             "pool": self.pool_,
             "posterior": self.posterior_,
             "pool_weight": self.pool_weight_,
+            **({"pool_normals": self.normals_} if len(self.normals_) else {}),
             **self.importance_.to_tensors(),
         }
 
@@ -429,6 +434,8 @@ class DeviationEnsemble(FewLabelDetector):
         self.n_rows_ = field(header, "n_rows", is_count)
         self.pool_checksum_ = field(header, "pool_checksum", lambda value: type(value) is int)
         self.pool_ = read_ascending(tensors, "pool", n, self.n_rows_)
+        n_normal = size_of(tensors, "pool_normals")
+        self.normals_ = read_ascending(tensors, "pool_normals", n_normal, n) if n_normal else NONE
         self.posterior_ = read_shares(tensors, "posterior", n)
         self.pool_weight_ = read_shares(tensors, "pool_weight", n)
         if not self.pool_weight_.any():

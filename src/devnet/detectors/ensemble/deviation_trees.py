@@ -82,7 +82,7 @@ def _grow(
 ) -> Tree:
     from sklearn.tree import DecisionTreeClassifier
 
-    unlabelled = pool.rows[bags.unlabelled[member]]
+    unlabelled = pool.rows[bags.rows(member)]
     size = len(unlabelled)
     donors = np.repeat(np.arange(len(pool.anomalies)), bags.anomalies[member])
     drawn = donors[generator.integers(len(donors), size=size)]

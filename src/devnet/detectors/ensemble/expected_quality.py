@@ -20,19 +20,25 @@ class ExpectedQuality(NamedTuple):
 
 
 def expect_quality(
-    scores: OutOfBag, share: HiddenShare, generator: np.random.Generator
+    scores: OutOfBag,
+    share: HiddenShare,
+    generator: np.random.Generator,
+    weight: np.ndarray | None = None,
 ) -> ExpectedQuality:
     """Estimate from out-of-bag scores how well rows like the unlabelled ones will be ranked.
 
     Above a threshold, the anomalies among the unlabelled rows are `share` times the tail of the
     labelled anomalies; this gives the precision, and its mean over the labelled anomalies gives
     the area. The interval combines that of the share with the middle 90% of bootstrap resamples
-    of the labelled anomalies. A single labelled anomaly says nothing.
+    of the labelled anomalies. A single labelled anomaly says nothing. The weights are those of the
+    unlabelled rows, if they differ.
     """
-    unlabelled = np.sort(scores.unlabelled)
+    order = np.argsort(scores.unlabelled)
+    unlabelled = scores.unlabelled[order]
+    weight = None if weight is None else weight[order]
 
     def auc_pr(labelled: np.ndarray, share: float) -> float:
-        above, tail = tails(unlabelled, labelled)
+        above, tail = tails(unlabelled, labelled, weight)
         found = share * tail
         precision = (found > 0).astype(float)  # stays where no more rows are above than `found`
         np.divide(found, above, out=precision, where=above > found)

@@ -39,7 +39,11 @@ class Screening(NamedTuple):
 
 
 def screen(pool: Pool, look: Callable[[], OutOfBag]) -> Screening:
-    """Judge the unlabelled rows of a pool by quick first scores of all its rows."""
+    """Judge the unlabelled rows of a pool by quick first scores of all its rows.
+
+    A row that is known to be normal is no hidden anomaly, and tells nothing about how many hide
+    among the others.
+    """
     posterior = np.zeros(pool.rows.shape[0])
     n_labelled = len(pool.labelled)
     if n_labelled < MIN_LABELLED:
@@ -49,19 +53,25 @@ def screen(pool: Pool, look: Callable[[], OutOfBag]) -> Screening:
             n_labelled,
         )
         return Screening(HiddenShare(0.0, 0.0, 1.0), posterior)
-    scores, counts = look(), pool.weight > 0
+    scores, counts = look(), pool.unlabelled
+    if not len(counts):
+        return Screening(HiddenShare(0.0, 0.0, 0.0), posterior)
     share = hidden_share(scores.unlabelled[counts], scores.labelled)
     posterior[counts] = _posterior(scores.unlabelled[counts], scores.labelled, share.value)
     return Screening(share, posterior)
 
 
-def tails(unlabelled: np.ndarray, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def tails(
+    unlabelled: np.ndarray, labelled: np.ndarray, weight: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Shares of unlabelled rows and of labelled anomalies at or above each labelled anomaly.
 
-    Scores (n,), ascending, and (K,) -> (K,) twice, from the lowest anomaly to the highest.
+    Scores (n,), ascending, with weights if they differ, and (K,) -> (K,) twice, from the lowest
+    anomaly to the highest.
     """
     thresholds = np.sort(labelled)
-    above = 1 - np.searchsorted(unlabelled, thresholds) / len(unlabelled)
+    below = np.arange(len(unlabelled) + 1) if weight is None else np.append(0, np.cumsum(weight))
+    above = 1 - below[np.searchsorted(unlabelled, thresholds)] / below[-1]
     return above, 1 - np.searchsorted(thresholds, thresholds) / len(labelled)
 
 

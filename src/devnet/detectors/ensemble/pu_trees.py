@@ -56,7 +56,7 @@ def _grow(
     margin: float,
     generator: np.random.Generator,
 ) -> Tree:
-    unlabelled = pool.rows[bags.unlabelled[member]]
+    unlabelled = pool.rows[bags.rows(member)]
     count = bags.anomalies[member]
     rows = np.concatenate([unlabelled, pool.anomalies[count > 0]])
     weight = np.concatenate([np.ones(len(unlabelled)), count[count > 0]])  # a bootstrap

@@ -69,7 +69,7 @@ def learn_sparse(pool: Pool) -> tuple[SparseLearner, OutOfBag]:
     """
     units = UnitRows.learn(sp.vstack([pool.anomalies, pool.rows], format="csr"))
     anomalies, unlabelled = units.apply(pool.anomalies), units.apply(pool.rows)
-    tests = ColumnTests(anomalies, pool.anomaly_weight, unlabelled, pool.weight)
+    tests = ColumnTests(anomalies, pool.anomaly_weight, unlabelled, pool.learning_weight())
     statistics = tests.statistics()
     labelled_scores = anomalies @ statistics
     if anomalies.shape[0] > 1:

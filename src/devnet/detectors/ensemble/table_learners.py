@@ -96,7 +96,9 @@ class TableLearners(Learners):
             bags = draw_bags(BAG_ROWS, pool, generators)
         else:
             encoding, network = earlier.networks.encoding, earlier.networks.network
-            bags = extend_bags(earlier.networks.bags, pool.labelled, pool.positions, generators)
+            bags = earlier.networks.bags
+            bags = bags if pool.earlier is None else bags.moved(pool.earlier)
+            bags = extend_bags(bags, pool, generators)
         networks, network_votes = train_networks(
             pool, encoding, bags, margin=settings.margin, generators=generators, earlier=network
         )

@@ -137,6 +137,14 @@ def in_zone(values: pa.Array, zone: str) -> pa.Array:
     return values.cast(pa.timestamp(values.type.unit, zone))
 
 
+def in_known_zone(values: pa.Array) -> pa.Array:
+    """Times of a zone that nobody knows as times of UTC; others as they are."""
+    zone = getattr(plain(values).type, "tz", None)
+    if zone is None or _knows_zone(zone):
+        return values
+    return plain(values).cast(pa.timestamp(plain(values).type.unit, "UTC"))
+
+
 def wall_clock(values: pa.Array) -> np.ndarray:
     """Dates and times as microseconds since 1970 (or midnight) on the clock of their zone.
 

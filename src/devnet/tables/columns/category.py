@@ -17,6 +17,7 @@ from devnet.tables.columns.column import (
     ColumnEncoding,
     ColumnSummary,
     Entry,
+    Unseen,
     is_empty,
     read_count,
     read_shared,
@@ -43,6 +44,7 @@ MOST_BUCKETS = 32  # of a model file; version 0.1.0 spread the other values over
 OTHERS = "other values"
 LOOKED_AT = 1000  # texts that tell codes from words
 FREQUENT = 0.05  # share from which a value is not called rare
+GONE = 20  # rows to expect of a value that is told to be gone
 MIN_ROWS = 10  # training rows that a value needs for its own column, and
 MIN_SHARE = 1000  # at least one row in this many
 SMALL = 1000  # in tables with fewer rows, two rows with a value are enough
@@ -211,7 +213,8 @@ class CategoryColumn(ColumnEncoding):
         """Whether all texts are numbers, while no training text was one."""
         if self.is_forced or self.source != "text" or looks_like != "number":
             return False
-        return not any(is_number(text) for text, _ in self.values)
+        spelled = (text.replace(",", ".") for text, _ in self.values)  # 1,5 may be a number
+        return not any(map(is_number, spelled))
 
     @cached_property
     def _own(self) -> pa.Array:
@@ -247,6 +250,37 @@ class CategoryColumn(ColumnEncoding):
         """The value of one row as text."""
         texts, position = (None, [-1]) if is_empty(value) else self._texts(value)
         return None if texts is None or position[0] < 0 else texts[int(position[0])].as_py()
+
+    def is_missing(self, values: pa.Array) -> np.ndarray:
+        """Which values are missing."""
+        if is_empty(values):
+            return super().is_missing(values)
+        missing: np.ndarray = self._texts(values).position < 0
+        return missing
+
+    def unseen(self, values: pa.Array) -> Unseen | None:
+        """Values that no training row had, if all that occurred are known by name."""
+        if self.n_values != len(self.values) or is_empty(values):
+            return None
+        texts, position = self._texts(values)
+        rows = np.bincount(position[position >= 0], minlength=len(texts))
+        is_new = np.array([text not in self._counts for text in texts.to_pylist()], dtype=bool)
+        text = "of values were never seen in training"
+        if rows[is_new].any():
+            most = int(np.where(is_new, rows, 0).argmax())
+            text += f", such as {cut(texts[most].as_py())!r}{self._gone(texts, rows)}"
+        n_once = sum(count == 1 for _, count in self.values)
+        return Unseen(np.append(is_new, False)[position], n_once, text)
+
+    def _gone(self, texts: pa.Array, rows: np.ndarray) -> str:
+        """The most frequent value that does not occur any more, if it was not rare."""
+        here = set(texts.filter(pa.array(rows > 0)).to_pylist())
+        for text, count in self.values:
+            is_rare = count * rows.sum() < GONE * self.n_rows
+            if text not in here and not is_rare:
+                share = share_text(count / self.n_rows)
+                return f", while {cut(text)!r}, {share} in training, is gone (renamed?)"
+        return ""
 
     def places(self, block: np.ndarray) -> Places | None:
         """Which of the frequent values it is; all others are one."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from devnet.core.model_file import MAX_COUNT, field, is_count, is_finite_number, is_text
-from devnet.tables.columns.arrow_values import SINGULAR, ColumnKind, kind_of
+from devnet.tables.columns.arrow_values import SINGULAR, ColumnKind, is_missing, kind_of, plain
 from devnet.tables.columns.left_out import LeftOut
 from devnet.tables.columns.spread import Place, Places, Spread
 
@@ -31,6 +31,14 @@ class Leeway(NamedTuple):
 
     absolute: float
     relative: float = 0.0  # to the larger value
+
+
+class Unseen(NamedTuple):
+    """Values that the training table did not have."""
+
+    is_unseen: np.ndarray  # (n,) boolean
+    n_learned: int  # training rows whose values no other training row had, or surpassed
+    text: str  # "of values were never seen in training", after their share
 
 
 class ColumnFact(NamedTuple):
@@ -167,6 +175,26 @@ class ColumnEncoding(ABC):
     def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
         """The value of one row, at this place, compared with anomalies and other rows."""
         return self.phrase(value)
+
+    def is_missing(self, values: pa.Array) -> np.ndarray:
+        """Which values are missing, (n,) boolean."""
+        return np.ones(len(values), dtype=bool) if is_empty(values) else is_missing(plain(values))
+
+    def unseen(self, values: pa.Array) -> Unseen | None:
+        """Which of another table's values are new; None if that cannot be known."""
+        return None
+
+    def is_comparable(self, values: pa.Array) -> bool:
+        """Whether another table's values should be spread like those of training."""
+        return True
+
+    def passes_by(self, values: pa.Array) -> bool:
+        """Whether another table's values are naturally others, as time passes by."""
+        return False
+
+    def change(self, values: pa.Array, spread: Spread, found: np.ndarray) -> str:
+        """How another table's values, counted by cell of the spread, differ most from training."""
+        return spread.change(found)
 
     def is_unlike(self, looks_like: str) -> bool:
         """Whether a file's text looks like a kind that no training value had."""

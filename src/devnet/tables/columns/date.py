@@ -41,6 +41,9 @@ YEAR = 365.2425 * DAY
 LONG = 3  # years; a training table that spans more has dates that say how old something is
 MONTH = 31 * DAY  # in a table that spans more, days of the month of few anomalies are chance
 PARTS = ("hour", "weekday", "day", "month", "years")
+PLACED = ("hour", "years", "weekday")  # by which dates are compared, the first that is used
+MOST_LATER = 0.5  # share of dates outside the time of training, from which it has passed by
+LEAST_SPAN = {"hour": 2 * DAY, "weekday": 14 * DAY}  # of a table that is compared by them
 
 
 @final
@@ -181,7 +184,7 @@ class DateColumn(ColumnEncoding):
 
     def places(self, block: np.ndarray) -> Places | None:
         """The hour of the day, or else the year, or else the weekday."""
-        part = next((part for part in ("hour", "years", "weekday") if part in self.parts), None)
+        part = next((part for part in PLACED if part in self.parts), None)
         if part is None:
             return None
         at = block[:, self.parts.index(part)].astype(np.float64)
@@ -189,6 +192,29 @@ class DateColumn(ColumnEncoding):
             return Places(without_missing(np.rint(at * 6), block, self.missing), WEEKDAYS, part)
         at = 24 * at if part == "hour" else 1970 + self.low + at * (self.high - self.low)
         return Places(without_missing(at, block, self.missing), of=part.removesuffix("s"))
+
+    def is_comparable(self, values: pa.Array) -> bool:
+        """Whether the table is long enough for its hours or weekdays to be those of training.
+
+        Years are never compared: they pass by.
+        """
+        part = next((part for part in PLACED if part in self.parts), None)
+        return part in LEAST_SPAN and not self._is_short(values, [part])
+
+    def passes_by(self, values: pa.Array) -> bool:
+        """Whether most dates are not of the time of training, or of a part of a week or day."""
+        if self.source == "time" or is_empty(values) or not len(values):
+            return False
+        years = years_of(wall_clock(in_zone(values, self.zone)))
+        is_other = np.mean((years < self.low) | (years > self.high)) > MOST_LATER
+        return bool(is_other) or self._is_short(values, self.parts)
+
+    def _is_short(self, values: pa.Array, parts: Sequence[str]) -> bool:
+        """Whether dates span so little that these parts of them cannot all occur."""
+        if self.source == "time" or not len(values):
+            return False
+        span = int(np.ptp(wall_clock(in_zone(values, self.zone))))
+        return any(span < LEAST_SPAN[part] for part in parts if part in LEAST_SPAN)
 
     def phrase_among(self, value: pa.Array, at: float | None, spread: Spread) -> str:
         """The date and time, and how many anomalies and other rows have similar ones."""

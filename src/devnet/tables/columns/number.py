@@ -15,6 +15,7 @@ from devnet.tables.columns.column import (
     ColumnSummary,
     Entry,
     Leeway,
+    Unseen,
     indicator,
     is_empty,
     limited,
@@ -29,6 +30,7 @@ from devnet.tables.columns.left_out import LeftOut, Why
 from devnet.tables.columns.spread import Places, Spread
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.95, 0.99)
+OTHER_UNIT = 5  # times as much, from which a number may be in another unit
 NEARLY = 0.25  # of the range of the middle half, by which numbers of similar rows may differ
 
 
@@ -105,7 +107,7 @@ class NumberColumn(ColumnEncoding):
 
     def entries(self, values: pa.Array) -> list[Entry]:
         """The encoded values."""
-        found = np.full(len(values), np.nan) if is_empty(values) else numbers(values)
+        found = self._numbers(values)
         is_missing = np.isnan(found)
         if is_missing.any():
             found = np.where(is_missing, self.mean, found)
@@ -161,6 +163,35 @@ class NumberColumn(ColumnEncoding):
         shares = spread.as_high(cell) if position == "above" else spread.as_low(cell)
         return f"{self.phrase(value)}{shares}"
 
+    def is_missing(self, values: pa.Array) -> np.ndarray:
+        """Which numbers are missing, NaN or infinite."""
+        missing: np.ndarray = np.isnan(self._numbers(values))
+        return missing
+
+    def _numbers(self, values: pa.Array) -> np.ndarray:
+        return np.full(len(values), np.nan) if is_empty(values) else numbers(values)
+
+    def unseen(self, values: pa.Array) -> Unseen:
+        """Numbers outside the range of training, whose ends are two rows without equals."""
+        found = self._numbers(values)
+        ends = f"{number_text(self.low)} to {number_text(self.high)}"
+        typical = self._typical(found)
+        text = f"of values lie outside the range of training, {ends}{typical and '; ' + typical}"
+        return Unseen((found < self.low) | (found > self.high), 2, text)
+
+    def change(self, values: pa.Array, spread: Spread, found: np.ndarray) -> str:
+        """The typical number, if it is another one, or else the range that differs most."""
+        return self._typical(self._numbers(values)) or super().change(values, spread, found)
+
+    def _typical(self, found: np.ndarray) -> str:
+        """The typical number of another table, if it is not among the middle half in training."""
+        known = found[~np.isnan(found)]
+        here, there = float(np.median(known)) if len(known) else self.mean, self.quantiles[2]
+        if self.quantiles[1] <= here <= self.quantiles[3]:
+            return ""
+        both = f"typical is {number_text(here)}, {number_text(there)} in training"
+        return both + (_times(here, there) if here * there > 0 else "")
+
     def detail(self) -> str:
         """What the training table had in the column."""
         _, _, median, _, upper, _ = self.quantiles
@@ -186,6 +217,15 @@ def scale(values: np.ndarray, low: float, high: float) -> np.ndarray:
             values, low, high = values / 2, low / 2, high / 2
         scaled: np.ndarray = (values - low) / (high - low)
     return scaled
+
+
+def _times(here: float, there: float) -> str:
+    """How many times one number is another, if that may be a matter of units."""
+    times = max(here / there, there / here)
+    if times < OTHER_UNIT:
+        return ""
+    how = "as much" if abs(here) > abs(there) else "less"
+    return f", about {float(f'{times:.2g}'):,g} times {how} (another unit?)"
 
 
 def quantiles_of(sample: np.ndarray, low: float, mean: float, high: float) -> tuple[float, ...]:

@@ -15,6 +15,8 @@ N_RANGES = 20
 ENDS = (0.01, 0.99)  # of the ranges; values beyond are in the first or the last
 SKEWED = 5  # times as far from one end to the median as from the other
 NEAR = 0.1  # least share of other rows in a range around a value
+SAME = 1e-6  # of its size and of the span of all: by so much a value may miss its point
+FARTHEST = 1e300  # end of a range; differences of such are finite
 FEW = 10  # labelled anomalies; fewer are counted, not given in percent
 
 
@@ -112,14 +114,23 @@ class Spread:
             found = cell < len(self.names)
         elif self.points:
             points = np.asarray(self.points)
-            cell = np.abs(known[:, None] - points).argmin(axis=1)
-            found = np.isclose(known, points[cell], rtol=1e-6, atol=1e-6 * np.ptp(points))
+            cell = np.searchsorted(points[:-1] / 2 + points[1:] / 2, known)
+            found = _is_near(known, points[cell], points[-1] / 2 - points[0] / 2)
         else:
             inner = np.asarray(self.ends[1:-1])
             cell = np.searchsorted(inner, known, side="right")
             found = np.ones(len(at), dtype=bool)
         chosen: np.ndarray = np.where(found & ~np.isnan(at), cell, -1)
         return chosen
+
+    def counts(self, at: np.ndarray) -> np.ndarray:
+        """Rows at places with a value, by cell; those that are in none share one more."""
+        cells = self.cells(at[~np.isnan(at)])
+        return np.bincount(np.where(cells < 0, self.n_cells, cells), minlength=self.n_cells + 1)
+
+    def learned_counts(self) -> np.ndarray:
+        """Other rows of training by cell, as `counts` has them."""
+        return np.append(self.others, 0)
 
     def cell(self, at: float | None) -> int | None:
         """The cell of one place; None without one."""
@@ -177,12 +188,27 @@ class Spread:
 
     def label(self, cell: int) -> str:
         """A cell in words."""
+        if cell == self.n_cells:
+            return "other values"
         if self.names:
             return self.names[cell]
         return self._text(self.points[cell]) if self.points else self._range(cell, cell)
 
     def _text(self, number: float) -> str:
         return f"{number:.4g}" if self.of == "year" else number_text(number)
+
+    def change(self, found: np.ndarray) -> str:
+        """The cell, or the half of the ranges, of which other rows than these had another share."""
+        here, there = (rows / rows.sum() for rows in (found, self.learned_counts()))
+        if not self.ends:
+            cell = int(np.abs(here - there).argmax())
+            about = f"{self.of} {self.label(cell)}".strip()
+        else:
+            above = [share[::-1].cumsum()[::-1] for share in (here, there)]
+            cell = 1 + int(np.abs(above[0] - above[1])[1:-1].argmax())
+            here, there = above
+            about = f"{self.of} {self._range(cell, self.n_cells - 1)}".strip()
+        return f"{about}: {share_text(here[cell])} of values, {share_text(there[cell])} in training"
 
     def to_header(self) -> dict[str, Any]:
         """The counts as JSON values."""
@@ -231,8 +257,16 @@ def _counts(cells: np.ndarray, n_cells: int) -> tuple[int, ...]:
     return tuple(np.bincount(cells[cells >= 0], minlength=n_cells).tolist())
 
 
+def _is_near(values: np.ndarray, points: np.ndarray, half_span: float) -> np.ndarray:
+    """Whether values are points but for rounding; halves of any numbers have finite differences."""
+    leeway = SAME * half_span + SAME / 2 * np.abs(points)
+    found: np.ndarray = np.abs(values / 2 - points / 2) <= leeway
+    return found
+
+
 def _ends(known: np.ndarray) -> tuple[float, ...]:
     """Round ends of ranges: of equal width, or of equal ratio where there is a long tail."""
+    known = np.clip(known, -FARTHEST, FARTHEST)
     low, high = np.quantile(known, ENDS)
     if not high > low:
         low, high = known.min(), known.max()
@@ -252,7 +286,8 @@ def _rounded(ends: np.ndarray) -> tuple[float, ...]:
     digits = -np.floor(np.log10(np.maximum(width, 1e-300))).astype(int)
     found = [round(float(end), int(n)) for end, n in zip(ends, digits, strict=True)]
     unique = np.unique(found)
-    return _floats(unique if len(unique) > 1 else np.array([unique[0], unique[0] + 1]))
+    above = unique[0] + max(1.0, abs(unique[0]))
+    return _floats(unique if len(unique) > 1 else np.array([unique[0], above]))
 
 
 def _floats(values: Sequence[float] | np.ndarray) -> tuple[float, ...]:

@@ -68,7 +68,7 @@ def text_values(values: pa.Array) -> TextValues:
     is_small = pa.types.is_dictionary(values.type) and len(values.dictionary) <= len(values)
     if not is_small:
         values = _encodable(plain(values)).dictionary_encode()
-    texts = _texts(plain(values.dictionary))
+    texts = _texts(_encodable(plain(values.dictionary)))
     position = pc.fill_null(values.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
     without = is_missing(texts)
     if without.any():

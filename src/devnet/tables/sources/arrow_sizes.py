@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from devnet.tables.sources.byte_stream import MAX_UNPACKED
+from devnet.tables.sources.room import max_unpacked, more_room
 from devnet.tables.table_error import TableError
 
 CONTINUATION = b"\xff\xff\xff\xff"
@@ -27,16 +27,17 @@ class _Message(NamedTuple):
 
 
 def check_unpacked(file: Any, has_index: bool, name: str) -> None:
-    """Refuse a file with a batch that unpacks to more than MAX_UNPACKED bytes."""
+    """Refuse a file with a batch that unpacks to too much."""
     messages = _indexed(file) if has_index else _streamed(file)
     try:
         largest = max((_unpacked(file, message) for message in messages), default=0)
     except (struct.error, ValueError, IndexError):
         return  # damaged, which Arrow reports
-    if largest > MAX_UNPACKED:
+    if largest > max_unpacked():
         raise TableError(
-            f"{name} has a batch that unpacks to {largest:,} bytes, and more than {MAX_UNPACKED:,} "
-            "are not read at once; write it again in smaller batches, or as Parquet."
+            f"{name} has a batch that unpacks to {largest:,} bytes, and more than "
+            f"{max_unpacked():,} are not read at once; write it again in smaller batches, or as "
+            f"Parquet, or, {more_room(largest)}"
         )
 
 

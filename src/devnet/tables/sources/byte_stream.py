@@ -9,13 +9,14 @@ import os
 from collections.abc import Iterator
 from io import RawIOBase
 from pathlib import Path
-from typing import Any, final
+from typing import Any, BinaryIO, final
 
 import pyarrow as pa
 
+from devnet.tables.sources.meter import noted
+from devnet.tables.sources.room import longer_lines, max_unpacked
 from devnet.tables.table_error import TableError
 
-MAX_UNPACKED = 1 << 30  # bytes that one piece of a file (a batch, a page, a workbook) may unpack to
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".zst", ".xz")
 CHUNK_BYTES = 1 << 20
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}  # by first bytes
@@ -41,7 +42,7 @@ def open_bytes(path: Path) -> Any:
     magic = first_bytes(path)
     if magic.startswith(_XZ):
         return pa.PythonFile(_XzFile(path), mode="r")
-    file = open_file(path)
+    file = noted(path, open_file(path))
     for start, compression in _COMPRESSIONS.items():
         if magic.startswith(start):
             return pa.CompressedInputStream(file, compression)
@@ -70,7 +71,7 @@ def line_blocks(stream: Any, size: int, longest: int, name: str) -> Iterator[byt
         if sum(map(len, waiting)) > longest:
             raise TableError(
                 f"{name} has a line of more than {longest:,} bytes, which no row of a table needs; "
-                "write one row per line, or leave the longest values out."
+                f"write one row per line, or leave the longest values out{longer_lines(longest)}."
             )
     if last := b"".join(waiting):
         yield last
@@ -92,8 +93,8 @@ class _XzFile(RawIOBase):
     """The unpacked bytes of an xz file, which itself says how much memory that takes."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
-        self._decoder = lzma.LZMADecompressor(memlimit=MAX_UNPACKED)
+        self._file: BinaryIO = noted(path, path.open("rb"))
+        self._decoder = lzma.LZMADecompressor(memlimit=max_unpacked())
 
     def readable(self) -> bool:
         return True
@@ -117,7 +118,7 @@ class _XzFile(RawIOBase):
         packed = self._decoder.unused_data.lstrip(b"\0")  # zeros may lie between streams
         while not packed and (read := self._file.read(CHUNK_BYTES)):
             packed = read.lstrip(b"\0")
-        self._decoder = lzma.LZMADecompressor(memlimit=MAX_UNPACKED)
+        self._decoder = lzma.LZMADecompressor(memlimit=max_unpacked())
         return packed or None
 
     def close(self) -> None:

@@ -19,6 +19,7 @@ from devnet.tables.sources.csv_types import (
     MOSTLY,
     has_decimal_commas,
     has_leading_zeros,
+    has_padding,
     in_its_zone,
     in_words,
     may_be_rounded,
@@ -26,6 +27,7 @@ from devnet.tables.sources.csv_types import (
     share_of,
 )
 from devnet.tables.sources.plain_columns import check_names
+from devnet.tables.sources.room import longer_lines, longest_line
 from devnet.tables.sources.source import Batches, Source, reading
 from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError, UnfitValueError
@@ -91,9 +93,9 @@ class CsvSource(Source):
                 found, first = self._inferred()
             self.decimal_comma = True if self._decimal_point == "," else None
             self.inferred = self.schema = found
-            names = self._names_among(found, first, types, inferred)
+            as_text = self._names_among(found, first, types, inferred) | self._padded(first)
             self.schema = pa.schema(
-                (field.name, self._type(field, first, types, inferred, names)) for field in found
+                (field.name, self._type(field, first, types, inferred, as_text)) for field in found
             )
             other = [field.name for field in found if pa.types.is_binary(field.type)]
             if other:
@@ -119,15 +121,15 @@ class CsvSource(Source):
         first: pa.RecordBatch | None,
         types: Mapping[str, pa.DataType],
         inferred: Collection[str] | None,
-        names: Collection[str],
+        as_text: Collection[str],
     ) -> pa.DataType:
         """Type to read a column as, given what the first block looks like."""
+        is_text = field.name in as_text
         if field.name in types:
             wanted = in_its_zone(types[field.name], field.type)
-            return pa.string() if self._is_readable(field.name, first, wanted) else wanted
-        if inferred is not None and field.name not in inferred:
-            return pa.string()
-        if field.name in names:
+            is_readable = self._is_readable(field.name, first, wanted)
+            return pa.string() if is_text or is_readable else wanted
+        if is_text or (inferred is not None and field.name not in inferred):
             return pa.string()
         return roomy(field.type, None if first is None else first.column(field.name))
 
@@ -164,9 +166,18 @@ class CsvSource(Source):
             or (name in long and share_of(texts.column(name), DIGITS) >= MOSTLY)
         }
 
+    def _padded(self, first: pa.RecordBatch | None) -> set[str]:
+        """Columns of dates with blanks around them, which a type of times does not accept."""
+        fields = [] if first is None else first.schema
+        dates = [field.name for field in fields if pa.types.is_date(field.type)]
+        if not dates:
+            return set()
+        texts = next(self.as_written()._pieces(dates))
+        return {name for name in dates if has_padding(texts.column(name))}
+
     def _inferred(self) -> tuple[pa.Schema, pa.RecordBatch | None]:
         """The inferred schema of the first block, and its rows."""
-        for size in BLOCK_SIZES:
+        for size in _block_sizes():
             try:
                 with self._open(size, []) as reader:
                     check_names(reader.schema.names, self.name)
@@ -208,7 +219,7 @@ class CsvSource(Source):
         """Batches, read with the first block size that fits all rows."""
         columns = columns or self.schema.names[-1:]
         n_done, batch = 0, None
-        for size in BLOCK_SIZES:
+        for size in _block_sizes():
             n_read = 0
             try:
                 for batch in read_ahead(self._blocks(columns, size)):
@@ -227,11 +238,12 @@ class CsvSource(Source):
 
         A line that fits into none is found without reading it all, which may fill the memory.
         """
-        if not _is_too_long(error) or size == BLOCK_SIZES[-1]:
+        sizes = _block_sizes()
+        if not _is_too_long(error) or size == sizes[-1]:
             return False
-        if size == BLOCK_SIZES[0]:
+        if size == sizes[0]:
             with self._stream() as stream:
-                return not has_longer_line(stream, BLOCK_SIZES[-1])
+                return not has_longer_line(stream, sizes[-1])
         return True
 
     def _check_end(self, last: pa.RecordBatch | None) -> None:
@@ -272,7 +284,7 @@ class CsvSource(Source):
         return TableError(f"{self.name} cannot be read as CSV: {text[:200]}. Correct the file.")
 
     def _too_long(self) -> TableError:
-        n_bytes, longest = 0, BLOCK_SIZES[-1]
+        n_bytes, longest = 0, _block_sizes()[-1]
         with self._stream() as stream:
             while chunk := stream.read(BLOCK_SIZES[0]):
                 n_bytes += len(chunk)
@@ -280,7 +292,7 @@ class CsvSource(Source):
                     return TableError(
                         f"{self.name} has a row of more than {longest:,} bytes; look for a quote "
                         '(") that opens and never closes, or leave the longest column out of the '
-                        "file."
+                        f"file{longer_lines(longest)}."
                     )
         return TableError(
             f"{self.name} is a single line of {n_bytes:,} bytes; a table starts with a line of "
@@ -323,6 +335,12 @@ class CsvSource(Source):
             return "some line"
         with self._stream() as stream:
             return line_of(stream, int(row))
+
+
+def _block_sizes() -> list[int]:
+    """BLOCK_SIZES, up to the longest row that is read."""
+    longest = longest_line(BLOCK_SIZES[-1])
+    return [*(size for size in BLOCK_SIZES if size < longest), longest]
 
 
 def _is_too_long(error: pa.ArrowInvalid) -> bool:

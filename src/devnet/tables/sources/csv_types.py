@@ -6,6 +6,7 @@ import pyarrow.compute as pc
 from devnet.tables.columns.identifiers import LONG
 
 DIGITS = r"^\s*[-+]?\d+\s*$"
+PADDED = r"^\s|\s$"
 LEADING_ZERO = r"^\s*0+[1-9]\d*\s*$"
 DECIMAL_COMMA = r"^-?\d+,\d+$"
 MOSTLY = 0.8  # share of texts that makes a column decimal commas or long digits
@@ -37,6 +38,11 @@ def roomy(kind: pa.DataType, first: pa.Array | None) -> pa.DataType:
 def has_leading_zeros(texts: pa.Array) -> bool:
     """Whether some digits start with a zero that a number would lose."""
     return bool(pc.any(pc.match_substring_regex(texts, LEADING_ZERO)).as_py())
+
+
+def has_padding(texts: pa.Array) -> bool:
+    """Whether some texts have blanks around them, which dates may have, but not times."""
+    return bool(pc.any(pc.match_substring_regex(texts, PADDED)).as_py())
 
 
 def may_be_rounded(first: pa.Array) -> bool:

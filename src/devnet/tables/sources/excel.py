@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pyarrow as pa
 
 from devnet.core.names import known
-from devnet.tables.sources.byte_stream import MAX_UNPACKED
+from devnet.tables.sources.room import max_unpacked, more_room
 from devnet.tables.sources.source import reading
 from devnet.tables.table_error import TableError
 
@@ -56,7 +56,7 @@ def _check_unpacked(path: Path, name: str) -> None:
             n_bytes = sum(part.file_size for part in parts.infolist())
     except Exception as error:  # as below
         raise _damaged(name, error) from error
-    if n_bytes > MAX_UNPACKED:
+    if n_bytes > max_unpacked():
         raise _too_large(name, n_bytes)
 
 
@@ -92,7 +92,7 @@ def _with_values(sheet: Any, name: str) -> list[tuple[Any, ...]]:
             if any(map(_is_value, row)):
                 rows.append(_short(row))
                 n_bytes += sum(map(_value_bytes, rows[-1]))
-            if n_bytes > MAX_UNPACKED:
+            if n_bytes > max_unpacked():
                 raise _too_large(name, n_bytes)
     except TableError:
         raise
@@ -113,7 +113,7 @@ def _value_bytes(value: Any) -> int:
 def _table(rows: list[tuple[Any, ...]], name: str) -> pa.Table:
     width = max(len(row) for row in rows)
     n_bytes = VALUE_BYTES * width * len(rows)  # empty cells are cells, too
-    if n_bytes > MAX_UNPACKED:
+    if n_bytes > max_unpacked():
         raise _too_large(name, n_bytes)
     filled = [row + (None,) * (width - len(row)) for row in rows]
     used = [i for i in range(width) if any(_is_value(row[i]) for row in filled)]
@@ -145,5 +145,5 @@ def _damaged(name: str, error: Exception) -> TableError:
 def _too_large(name: str, n_bytes: int) -> TableError:
     return TableError(
         f"{name} unpacks to {n_bytes:,} bytes or more, and a workbook of more than "
-        f"{MAX_UNPACKED:,} is not read; save it as CSV."
+        f"{max_unpacked():,} is not read; save it as CSV, or, {more_room(n_bytes)}"
     )

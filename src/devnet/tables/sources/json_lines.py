@@ -14,6 +14,7 @@ from devnet.core.read_ahead import read_ahead
 from devnet.tables.sources.byte_stream import line_blocks, open_bytes
 from devnet.tables.sources.csv_types import roomy
 from devnet.tables.sources.plain_columns import plain_schema
+from devnet.tables.sources.room import longest_line
 from devnet.tables.sources.source import Batches, Source, reading
 from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError
@@ -72,7 +73,7 @@ class JsonLinesSource(Source):
     def _blocks(self) -> Batches:
         """Whole lines, about BLOCK_BYTES at a time."""
         with open_bytes(self.file.path) as stream:
-            for lines in line_blocks(stream, BLOCK_BYTES, LONGEST_LINE, self.name):
+            for lines in line_blocks(stream, BLOCK_BYTES, longest_line(LONGEST_LINE), self.name):
                 if lines.strip():
                     yield lines if lines.endswith(b"\n") else lines + b"\n"
 

@@ -11,11 +11,15 @@ from devnet.tables.table_error import TableError
 
 @final
 class LabelledSource(Source):
-    """The columns of another source, and one more with a label for each row."""
+    """The columns of another source, and one more with a label for each row.
+
+    A column of the other source with the name of the labels is left out.
+    """
 
     def __init__(self, source: Source, label: str, labels: pa.Array) -> None:
         self.name, self.n_rows, self.paths = source.name, source.n_rows, source.paths
-        self.schema = source.schema.append(pa.field(label, labels.type))
+        others = [field for field in source.schema if field.name != label]
+        self.schema = pa.schema([*others, pa.field(label, labels.type)])
         self.decimal_comma, self.is_once = source.decimal_comma, source.is_once
         self._source, self._label, self._labels = source, label, labels
         if self.n_rows is not None and self.n_rows != len(labels):
@@ -40,7 +44,7 @@ class LabelledSource(Source):
     def _pieces(self, columns: list[str]) -> Batches:
         others = [name for name in columns if name != self._label]
         done = 0
-        for batch in self._source.batches(others or self._source.schema.names[:1]):
+        for batch in self._source.batches(others or self.schema.names[:1]):
             labels = self._labels.slice(done, batch.num_rows)
             done += batch.num_rows
             if len(labels) < batch.num_rows:

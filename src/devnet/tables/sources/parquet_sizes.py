@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from devnet.tables.sources.byte_stream import MAX_UNPACKED, open_file
+from devnet.tables.sources.byte_stream import open_file
 from devnet.tables.sources.dictionary_page import longest_short_text
 from devnet.tables.sources.page_header import PageHeader, read_page_header
+from devnet.tables.sources.room import max_unpacked, more_room
 from devnet.tables.sources.source import BATCH_ROWS, rows_at_once
 from devnet.tables.table_error import TableError
 
@@ -62,10 +63,11 @@ class ParquetSizes:
                 if one.path not in self._row_bytes:
                     self._row_bytes[one.path] = self._most_in_a_row(file, one, len(leaves))
         row_bytes = sum(self._row_bytes[one.path] for one in leaves)
-        if row_bytes > MAX_UNPACKED:
+        if row_bytes > max_unpacked():
             raise TableError(
                 f"a row of {self._name} may unpack to {row_bytes:,} bytes, and more than "
-                f"{MAX_UNPACKED:,} are not read at once; leave the longest values out of the file."
+                f"{max_unpacked():,} are not read at once; leave the longest values out of the "
+                f"file, or, {more_room(row_bytes)}"
             )
         return rows_at_once(row_bytes)
 
@@ -90,7 +92,7 @@ class ParquetSizes:
 
     def _check_pages(self, file: Any, leaves: list[_Leaf]) -> None:
         """Refuse pages that take too much memory together, one of each column."""
-        most = max(MAX_UNPACKED, PAGE_BYTES * len(leaves))
+        most = max(max_unpacked(), PAGE_BYTES * len(leaves))
         for measure in (_possible_bytes, _unpacked_bytes):
             for one in leaves:
                 if one.path not in self._page_bytes or measure is _unpacked_bytes:
@@ -101,7 +103,8 @@ class ParquetSizes:
                 return
         raise TableError(
             f"the pages of {self._name} unpack to {n_bytes:,} bytes at once, and more than "
-            f"{most:,} are not read; write it again with pages of a usual size, such as 1 MB."
+            f"{most:,} are not read; write it again with pages of a usual size, such as 1 MB, or, "
+            f"{more_room(n_bytes)}"
         )
 
     def _most_in_a_row(self, file: Any, leaf: _Leaf, n_leaves: int) -> int:
@@ -122,7 +125,7 @@ class ParquetSizes:
         header = next(_pages(file, chunk), None)
         if header is None or not header.is_dictionary:
             return 1  # all texts are stored one by one
-        if not leaf.is_text or header.unpacked * n_leaves * BATCH_ROWS <= MAX_UNPACKED:
+        if not leaf.is_text or header.unpacked * n_leaves * BATCH_ROWS <= max_unpacked():
             return header.unpacked
         short = longest_short_text(file, _start(chunk), header, chunk.compression)
         return self._longest_of_all(file, group, leaf.path) if short is None else short

@@ -55,10 +55,18 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
         return pa.large_binary()
     if pa.types.is_dictionary(kind):
         return pa.dictionary(kind.index_type, plain_type(kind.value_type), kind.ordered)
+    return _plain_nested(kind) if pa.types.is_nested(kind) else kind
+
+
+def _plain_nested(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind):
         return pa.list_(plain_type(kind.value_type))
     if pa.types.is_large_list(kind):
         return pa.large_list(plain_type(kind.value_type))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(plain_type(kind.value_type), kind.list_size)
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(plain_type(field.type)) for field in kind])
     return kind
 
 
@@ -75,9 +83,17 @@ def plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
+def with_values(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Values instead of codes, so that it can be joined with others that have other codes."""
+    schema = pa.schema([(field.name, undictionaried(field.type)) for field in batch.schema])
+    return plain_batch(batch, schema)
+
+
 def _as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if column.type == kind:
         return column
+    if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(kind):
+        return _as_type(column.dictionary.take(column.indices), kind)
     if isinstance(column, pa.ExtensionArray):
         return _as_type(column.storage, kind)
     if isinstance(column, pa.RunEndEncodedArray):

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from devnet.core.names import known
-from devnet.tables.sources.byte_stream import MAX_UNPACKED
+from devnet.tables.sources.meter import note_pass
 from devnet.tables.sources.plain_columns import plain_batch
+from devnet.tables.sources.room import max_unpacked, more_room
 from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError
 
@@ -73,7 +74,9 @@ class Source(ABC):
     def first_rows(self, columns: Sequence[str]) -> pa.RecordBatch:
         """Some rows, to learn from them how values are written."""
         schema = pa.schema([self.schema.field(column) for column in columns])
-        nothing = pa.RecordBatch.from_pylist([], schema)
+        nothing = pa.RecordBatch.from_arrays(
+            [pa.nulls(0, one.type) for one in schema], schema=schema
+        )
         return next(self.batches(columns), nothing) if columns else nothing
 
     def with_codes(self, columns: Collection[str]) -> "Source":
@@ -109,6 +112,7 @@ class Source(ABC):
             yield from self._pieces(columns)
             return
         self.file.check()
+        note_pass(self.file.path)
         n_rows = 0
         with closing(self._pieces(columns)) as pieces:
             for piece in pieces:
@@ -124,9 +128,9 @@ class Source(ABC):
 
 def rows_at_once(row_bytes: int) -> int:
     """Rows of a batch, few if a batch of rows that may be so long could unpack to very much."""
-    if row_bytes * BATCH_ROWS <= MAX_UNPACKED:
+    if row_bytes * BATCH_ROWS <= max_unpacked():
         return BATCH_ROWS
-    return max(1, MAX_UNPACKED // FEW // row_bytes)
+    return max(1, max_unpacked() // FEW // row_bytes)
 
 
 def _is_coded(kind: pa.DataType) -> bool:
@@ -158,8 +162,8 @@ def reading(name: str) -> Iterator[None]:
     except LZMAError as error:
         if "Memory usage limit" in str(error):
             raise TableError(
-                f"{name} needs more than {MAX_UNPACKED:,} bytes of memory to be unpacked; compress "
-                "it again with xz -9 or less."
+                f"{name} needs more than {max_unpacked():,} bytes of memory to be unpacked; "
+                f"compress it again with xz -9 or less, or, {more_room(2 * max_unpacked())}"
             ) from error
         raise TableError(_damaged(name, error)) from error
     except (pa.ArrowException, EOFError, UnicodeError) as error:

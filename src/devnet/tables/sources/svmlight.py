@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from devnet.core.read_ahead import read_ahead
 from devnet.tables.sources.byte_stream import line_blocks, open_bytes
+from devnet.tables.sources.room import longest_line
 from devnet.tables.sources.source import Batches, Source, reading
 from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError
@@ -53,7 +54,7 @@ class SvmlightSource(Source):
     def _parsed(self) -> Batches:
         n_lines = 0
         with open_bytes(self.file.path) as stream:
-            for lines in line_blocks(stream, BLOCK_SIZE, LONGEST_LINE, self.name):
+            for lines in line_blocks(stream, BLOCK_SIZE, longest_line(LONGEST_LINE), self.name):
                 yield self._batch(lines if lines.endswith(b"\n") else lines + b"\n", n_lines)
                 n_lines += lines.count(b"\n")
 

@@ -1,0 +1,1 @@
+"""The desk: what lies before analysts, who looks at what, and what becomes of their verdicts."""

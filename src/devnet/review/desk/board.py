@@ -1,0 +1,126 @@
+"""The board: how the work goes, and whether models get better."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from statistics import median
+from typing import NamedTuple
+
+from devnet.core.wording import duration_text, interval_text, share_text
+from devnet.review.estimates import Precision, by_day, precision_by_model, remaining_anomalies
+from devnet.review.events import LABELS, UNSURE, Event, standing
+from devnet.review.store import ModelRecord
+
+MOST_DAYS = 60  # the latest
+LONGEST_SECONDS = 3600.0  # of a review; a card that lay open longer was not looked at
+
+
+class DayBar(NamedTuple):
+    """A day's work, with bars in percent of the busiest day."""
+
+    day: str
+    n_reviewed: int
+    n_confirmed: int
+    reviewed: float
+    confirmed: float
+
+
+class ModelLine(NamedTuple):
+    """What a model's alerts turned out to be."""
+
+    model: int
+    n_judged: int
+    n_confirmed: int
+    n_unsure: int
+    precision: str  # with its interval
+
+
+class Board(NamedTuple):
+    """Everything on the board."""
+
+    n_reviewed: int
+    n_confirmed: int
+    remaining: str
+    remaining_from: str  # what the estimate rests on
+    seconds: str
+    days: list[DayBar]
+    models: list[ModelLine]
+    people: list[tuple[str, int]]
+
+
+def make_board(events: Sequence[Event], models: Sequence[ModelRecord], n_open: int) -> Board:
+    """What verdicts tell about the work and about models.
+
+    Parameters
+    ----------
+    events : sequence of Event
+        All of a store.
+    models : sequence of ModelRecord
+    n_open : int
+        Rows that nobody judged.
+    """
+    days = by_day(events)
+    busiest = max((day.n_reviewed for day in days), default=1)
+    judged = [event for event in standing(events) if event.verdict in (*LABELS, UNSURE)]
+    seconds = seconds_per_card(judged)
+    remaining, remaining_from = _remaining_text(events, n_open)
+    found = {one.model: one for one in precision_by_model(events)}
+    lines = [_model_line(model.number, found.get(model.number)) for model in models]
+    return Board(
+        n_reviewed=sum(day.n_reviewed for day in days),
+        n_confirmed=sum(day.n_confirmed for day in days),
+        remaining=remaining,
+        remaining_from=remaining_from,
+        seconds="" if seconds is None else duration_text(seconds),
+        days=[
+            DayBar(
+                f"{day.day:%a %d %b %Y}",
+                day.n_reviewed,
+                day.n_confirmed,
+                100 * day.n_reviewed / busiest,
+                100 * day.n_confirmed / busiest,
+            )
+            for day in days[-MOST_DAYS:]
+        ],
+        models=lines[::-1],
+        people=_by_person(judged),
+    )
+
+
+def seconds_per_card(judged: Sequence[Event]) -> float | None:
+    """Median time that somebody looked at a card: since it was dealt, or since their last verdict.
+
+    Cards are dealt some at a time, so the later of both is when they turned to it.
+    """
+    last: dict[str, datetime] = {}
+    spent = []
+    for event in {one.token: one for one in judged}.values():
+        if event.dealt_at is not None:
+            start = max(event.dealt_at, last.get(event.who, event.dealt_at))
+            spent.append((event.at - start).total_seconds())
+        last[event.who] = event.at
+    looked_at = [one for one in spent if 0 <= one <= LONGEST_SECONDS]
+    return median(looked_at) if looked_at else None
+
+
+def _remaining_text(events: Sequence[Event], n_open: int) -> tuple[str, str]:
+    found = remaining_anomalies(events, n_open)
+    if found is None:
+        return "not known yet", "none was judged yet"
+    text = interval_text(found.estimate, found.low, found.high, ",.0f")
+    return text, f"{found.n_random:,} judged singly, {found.n_found:,} of them anomalies"
+
+
+def _model_line(number: int, found: Precision | None) -> ModelLine:
+    if found is None or not found.n_judged:
+        return ModelLine(number, 0, 0, 0 if found is None else found.n_unsure, "")
+    low, high = share_text(found.low), share_text(found.high)
+    text = f"{share_text(found.share)} ({low} to {high})"
+    return ModelLine(number, found.n_judged, found.n_confirmed, found.n_unsure, text)
+
+
+def _by_person(judged: Sequence[Event]) -> list[tuple[str, int]]:
+    """Who judged how many rows, by name."""
+    counts: dict[str, int] = {}
+    for event in judged:
+        counts[event.who] = counts.get(event.who, 0) + 1
+    return sorted(counts.items())

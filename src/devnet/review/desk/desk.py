@@ -1,0 +1,354 @@
+"""The desk: cards are dealt to analysts, verdicts are recorded, and may be taken back.
+
+One server has one desk. Its lock is held for moments only: rows are read and verdicts written
+outside of it, while the lease of a card keeps everybody else away from its rows.
+"""
+
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from threading import RLock, Thread
+from typing import NamedTuple
+
+import numpy as np
+
+from devnet.core.sentence import UserError
+from devnet.core.wording import cut, visible
+from devnet.review.desk.entities import Entities
+from devnet.review.desk.leases import Lease, Leases
+from devnet.review.desk.ranked_table import RankedTable
+from devnet.review.desk.shelf import Shelf
+from devnet.review.events import CHOSEN, REOPENED, Dealt, Event, Judged
+from devnet.review.queue import Card, Queue, Shares, reviewed_rows
+from devnet.review.row_keys import RowKeys
+from devnet.review.store import LabelStore
+
+HAND = 6  # cards that one analyst has at a time
+AHEAD = 48  # cards whose rows are read before anybody asks for them
+MOST_UNDONE = 100  # verdicts of one analyst that can be taken back, the latest
+
+
+class Verdict(NamedTuple):
+    """What somebody says about a card."""
+
+    row: int  # its number in the table
+    mark: str  # of its key: a row of another table has another one
+    verdict: str
+    seen: int  # number of the row's latest event when the card was shown; 0 is none
+    token: str  # names the request
+    note: str = ""
+    together: bool = False  # whether it is about the rows folded into the card as well
+
+
+class DeskError(UserError):
+    """A verdict that cannot be taken, and why."""
+
+
+class Desk:
+    """What lies before analysts.
+
+    Parameters
+    ----------
+    ranked : RankedTable
+    keys : RowKeys
+    store : LabelStore
+    known : array of int, optional
+        Rows that need no review, by number.
+    entities : Entities, optional
+    shares : Shares
+        How many cards are random or unlike others.
+    clock : callable
+        Seconds, for leases.
+    """
+
+    def __init__(
+        self,
+        ranked: RankedTable,
+        keys: RowKeys,
+        store: LabelStore,
+        *,
+        known: np.ndarray | None = None,
+        entities: Entities | None = None,
+        shares: Shares | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.keys, self.store, self.entities = keys, store, entities
+        self._known = np.empty(0, np.int64) if known is None else known
+        self._unlike: np.ndarray | None = None
+        self._shares, self._clock = shares or Shares(), clock
+        self._lock = RLock()
+        self._leases = Leases()
+        self._reader: Thread | None = None
+        self._latest = store.latest()
+        self._said: defaultdict[str, deque[tuple[str, Lease]]] = defaultdict(
+            lambda: deque(maxlen=MOST_UNDONE)
+        )
+        self.ranked, self.shelf = ranked, Shelf(ranked.opened)
+        n_dealt = len({event.token for event in self._latest.values()})
+        self._take(ranked, n_dealt)
+
+    def _take(self, ranked: RankedTable, n_dealt: int) -> None:
+        """Begin with a ranking."""
+        if ranked is not self.ranked:
+            self.ranked, self.shelf = ranked, Shelf(ranked.opened)
+        numbers = self.keys.find(reviewed_rows(self._latest))
+        self._queue = Queue(
+            ranked.scores,
+            seed=ranked.model,
+            shares=self._shares,
+            fold=ranked.fold,
+            unlike=self._unlike,
+            reviewed=np.union1d(self._known, numbers[numbers >= 0]).tolist(),
+            n_dealt=n_dealt,
+        )
+
+    def switch(self, ranked: RankedTable) -> None:
+        """Rank by another model; everybody keeps the first of their cards, and gets new ones."""
+        with self._lock:
+            for holder in {lease.holder for lease in self._leases}:
+                for lease in self._leases.hand(holder)[1:]:
+                    self._leases.end(lease)
+            self._deal_from(ranked)
+
+    def take_unlike(self, unlike: np.ndarray) -> None:
+        """Deal some cards by how unlike the others rows are, (n_rows,), from now on."""
+        with self._lock:
+            self._unlike = unlike
+            self._deal_from(self.ranked)
+
+    def _deal_from(self, ranked: RankedTable) -> None:
+        """Begin with a ranking while cards are being looked at."""
+        self._take(ranked, self._queue.n_dealt)
+        for lease in self._leases:
+            self._queue.hold(lease.rows)
+
+    def hand(self, who: str) -> list[Lease]:
+        """The cards of somebody, the next one first; looking at them renews their leases."""
+        with self._lock:
+            now = self._clock()
+            self._take_back(now)
+            self._leases.renew(who, now)
+            while len(self._leases.hand(who)) < HAND and (card := self._queue.deal()):
+                self._leases.give(self._leased(who, card), now)
+            return self._leases.hand(who)
+
+    def open(self, who: str, row: int) -> Lease | None:
+        """Lease a certain row; None if somebody else looks at it."""
+        with self._lock:
+            self._refuse_unknown(row)
+            now = self._clock()
+            self._take_back(now)
+            lease = self._leases.of_row(row)
+            if lease is not None:
+                return lease if lease.holder == who else None
+            dealt, standing = Dealt(CHOSEN, datetime.now(UTC)), self.ranked.standing(row)
+            found = Lease(who, standing, (), dealt, self.ranked.model)
+            self._queue.hold([row])
+            self._leases.give(found, now, first=True)
+            return found
+
+    def holder(self, row: int) -> str | None:
+        """Who looks at a row."""
+        with self._lock:
+            self._take_back(self._clock())
+            lease = self._leases.of_row(row)
+            return None if lease is None else lease.holder
+
+    def judge(self, who: str, verdict: Verdict) -> list[Event]:
+        """Record a verdict; it is on disk when this returns."""
+        key = self._key(verdict.row, verdict.mark)
+        with self._lock:
+            latest = self._latest.get(key)
+            if latest is not None and latest.token == verdict.token:  # sent twice
+                return [latest]
+            lease = self._own_lease(who, verdict.row)
+            if (latest.number if latest else 0) != verdict.seen:
+                raise DeskError(_judged_meanwhile(key, latest))
+        standings = [lease.leader, *(lease.like_it if verdict.together else ())]
+        names = self.keys.of([one.row for one in standings])
+        events = self.store.add(
+            verdict.verdict,
+            [Judged(name, one.score, one.rank) for name, one in zip(names, standings, strict=True)],
+            who=who,
+            note=verdict.note,
+            dealt=lease.dealt,
+            model=lease.model,
+            token=verdict.token,
+        )
+        with self._lock:
+            self._note(events)
+            if verdict.token not in [token for token, _ in self._said[who]]:  # not sent twice
+                self._settle(lease, [one.row for one in standings])
+                judged = replace(lease, like_it=tuple(standings[1:]))
+                self._said[who].append((verdict.token, judged))
+        return events
+
+    def undo(self, who: str) -> Lease:
+        """Take back the latest verdict of somebody; its card is theirs again."""
+        with self._lock:
+            token, lease = self._undoable(who)
+        events = self.store.undo(token, who=who)
+        with self._lock:
+            self._note(events)
+            self._said[who].pop()
+            open_again = [event.row for event in events if event.verdict == REOPENED]
+            self._queue.reopen(self.keys.find(open_again).tolist())
+            self._queue.hold(lease.rows)
+            self._leases.give(lease, self._clock(), first=True)
+        return lease
+
+    def _undoable(self, who: str) -> tuple[str, Lease]:
+        """The latest verdict of somebody, unless somebody else has gone on from it."""
+        if not self._said[who]:
+            raise DeskError("there is no verdict of yours to undo since the page was started.")
+        token, lease = self._said[who][-1]
+        for row, key in zip(lease.rows, self.keys.of(lease.rows), strict=True):
+            latest, holder = self._latest[key], self.holder(row)
+            if latest.token != token or holder not in (None, who):
+                self._said[who].pop()
+                other = f"{latest.verdict}, by {latest.who}" if latest.token != token else holder
+                raise DeskError(
+                    f"{cut(visible(key))} is with somebody else now ({other}), so nothing was "
+                    "undone; open the row if you see it otherwise."
+                )
+        return token, lease
+
+    def last_said(self, who: str) -> Event | None:
+        """The latest verdict of somebody that can be undone."""
+        with self._lock:
+            if not self._said[who]:
+                return None
+            _, lease = self._said[who][-1]
+            return self._latest.get(self.keys.of([lease.leader.row])[0])
+
+    def reopen(self, who: str, row: int, mark: str, token: str) -> list[Event]:
+        """Take a row's label away; it will be dealt again."""
+        events = self.store.add(REOPENED, [Judged(self._key(row, mark))], who=who, token=token)
+        with self._lock:
+            self._note(events)
+            self._queue.reopen([row])
+        return events
+
+    def renew(self, who: str) -> None:
+        """Extend the leases of somebody whose page is open."""
+        with self._lock:
+            self._leases.renew(who, self._clock())
+
+    def read_ahead(self) -> None:
+        """Read the rows of cards that will be dealt next, once half of them are not there."""
+        with self._lock:
+            rows, shelf = [card.row for card in self._queue.upcoming(AHEAD)], self.shelf
+        if 2 * shelf.n_missing(rows) >= len(rows):
+            shelf.explained(rows)
+
+    def read_ahead_soon(self) -> None:
+        """The same in the background, unless that is going on already."""
+        with self._lock:
+            if self._reader is None or not self._reader.is_alive():
+                self._reader = Thread(target=self._try_to_read_ahead, daemon=True)
+                self._reader.start()
+
+    def _try_to_read_ahead(self) -> None:
+        with suppress(ValueError, OSError):  # whoever opens the card is told
+            self.read_ahead()
+
+    def latest(self) -> dict[str, Event]:
+        """The latest event of each row that has one, by key."""
+        with self._lock:
+            return dict(self._latest)
+
+    def latest_of(self, key: str) -> Event | None:
+        """The latest event of a row."""
+        with self._lock:
+            return self._latest.get(key)
+
+    @property
+    def n_open(self) -> int:
+        """Rows that are not judged, including those that are being looked at."""
+        with self._lock:
+            return self._queue.n_open
+
+    def find(self, text: str) -> int:
+        """The number of the row with an id, or of "row 17"; raises a DeskError."""
+        text = text.strip()
+        found = int(self.keys.find([text])[0])
+        number = text.lower().removeprefix("row").strip().replace(",", "")
+        if found < 0 and number.isdecimal() and int(number) < self.keys.n_rows:
+            found = int(number)
+        if found < 0:
+            by = self.keys.table.id_column
+            what = "its number, such as row 17" if by is None else f"its {by}, or its row number"
+            raise DeskError(f"there is no row {cut(visible(text))!r}; give {what}.")
+        return found
+
+    def mark(self, row: int) -> str:
+        """What tells a row from one with the same number in another table."""
+        return _mark(self.keys.of([row])[0])
+
+    def _key(self, row: int, mark: str) -> str:
+        self._refuse_unknown(row)
+        (key,) = self.keys.of([row])
+        if _mark(key) != mark:
+            raise DeskError(
+                "the row that you judged is not in this table any more, so nothing was recorded. "
+                "Open the queue again; if the table was replaced by mistake, put it back."
+            )
+        return key
+
+    def _refuse_unknown(self, row: int) -> None:
+        if not 0 <= row < self.keys.n_rows:
+            raise DeskError(
+                f"there is no row {row:,}: {self.keys.table.name} has {self.keys.n_rows:,} rows. "
+                "Nothing was recorded."
+            )
+
+    def _own_lease(self, who: str, row: int) -> Lease:
+        """The lease of the card that somebody judges; others may have got it meanwhile."""
+        lease = self._leases.of_row(row)
+        if lease is not None and lease.holder == who and lease.leader.row == row:
+            return lease
+        opened = self.open(who, row) if lease is None or lease.holder != who else None
+        if opened is None:
+            holder = "you, in another card" if lease and lease.holder == who else self.holder(row)
+            raise DeskError(
+                f"this row is being looked at by {holder} now, as your time for it ran out; "
+                "nothing was recorded. Open the queue for the next card."
+            )
+        return opened
+
+    def _settle(self, lease: Lease, judged: Sequence[int]) -> None:
+        """A card is done; rows of it that were not judged are dealt again."""
+        self._leases.end(lease)
+        self._queue.put_back(lease.rows)
+        self._queue.settle(judged)
+
+    def _note(self, events: list[Event]) -> None:
+        for event in events:
+            self._latest[event.row] = event
+
+    def _take_back(self, now: float) -> None:
+        """Cards whose leases ran out go back into the queue."""
+        for lease in self._leases.run_out(now):
+            self._queue.put_back(lease.rows)
+
+    def _leased(self, who: str, card: Card) -> Lease:
+        leader, *like_it = map(self.ranked.standing, [card.row, *card.like_it])
+        dealt = Dealt(card.reason, datetime.now(UTC), card.probability)
+        return Lease(who, leader, tuple(like_it), dealt, self.ranked.model)
+
+
+def _mark(key: str) -> str:
+    return blake2b(key.encode(), digest_size=8).hexdigest()
+
+
+def _judged_meanwhile(key: str, latest: Event | None) -> str:
+    if latest is None:
+        return "the row was reopened meanwhile, so nothing was recorded; judge it again."
+    return (
+        f"{cut(visible(key))} was judged meanwhile: {latest.verdict}, by {latest.who}. Your "
+        "verdict was not recorded; open the row if you see it otherwise."
+    )

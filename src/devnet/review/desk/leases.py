@@ -1,0 +1,75 @@
+"""Leases: who looks at which card, for some minutes. They live in the memory of one server."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from devnet.review.desk.ranked_table import Standing
+from devnet.review.events import Dealt
+
+LEASE_SECONDS = 5 * 60.0
+
+
+@dataclass
+class Lease:
+    """A card that somebody looks at."""
+
+    holder: str
+    leader: Standing
+    like_it: tuple[Standing, ...]  # rows folded into the card
+    dealt: Dealt
+    model: int  # number of the model that ranked it
+    ends: float = 0.0
+
+    @property
+    def rows(self) -> list[int]:
+        """The numbers of its rows, that of the card first."""
+        return [self.leader.row, *(one.row for one in self.like_it)]
+
+
+class Leases:
+    """All cards that are being looked at; no row is in two of them.
+
+    Not safe for threads: the desk has one lock for everything.
+    """
+
+    def __init__(self) -> None:
+        self._by_row: dict[int, Lease] = {}
+        self._hands: dict[str, list[Lease]] = {}
+
+    def give(self, lease: Lease, now: float, *, first: bool = False) -> None:
+        """Lease a card that nobody has; `first` puts it before the others of its holder."""
+        lease.ends = now + LEASE_SECONDS
+        self._by_row.update(dict.fromkeys(lease.rows, lease))
+        hand = self._hands.setdefault(lease.holder, [])
+        hand.insert(0 if first else len(hand), lease)
+
+    def hand(self, holder: str) -> list[Lease]:
+        """The cards of somebody, in order."""
+        return list(self._hands.get(holder, ()))
+
+    def of_row(self, row: int) -> Lease | None:
+        """The lease that a row is in."""
+        return self._by_row.get(row)
+
+    def renew(self, holder: str, now: float) -> None:
+        """Extend everything that somebody holds."""
+        for lease in self._hands.get(holder, ()):
+            lease.ends = now + LEASE_SECONDS
+
+    def end(self, lease: Lease) -> None:
+        """Take a card back."""
+        for row in lease.rows:
+            self._by_row.pop(row, None)
+        hand = self._hands.get(lease.holder, [])
+        if lease in hand:
+            hand.remove(lease)
+
+    def run_out(self, now: float) -> list[Lease]:
+        """Take back the cards whose time is over."""
+        over = [lease for lease in self if lease.ends <= now]
+        for lease in over:
+            self.end(lease)
+        return over
+
+    def __iter__(self) -> Iterator[Lease]:
+        return iter([lease for hand in self._hands.values() for lease in hand])

@@ -1,0 +1,66 @@
+"""A table as a model ranks it: the scores of all rows, and the rows themselves on request."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from devnet.review.queue import FOLDED_AT_ONCE
+from devnet.tables.chosen_rows import take_rows
+from devnet.tables.folding import fold
+from devnet.tables.opened_table import OpenedTable
+from devnet.tables.table_model import TableModel
+from devnet.tables.training_rows import OnRows
+
+
+class Standing(NamedTuple):
+    """A row, and where a model ranks it."""
+
+    row: int  # its number in the table
+    score: float
+    rank: int  # 1 is the highest of all rows
+
+
+@dataclass(frozen=True)
+class RankedTable:
+    """A table, the model that ranks it, and its rows' scores."""
+
+    opened: OpenedTable
+    scores: np.ndarray  # (n,)
+    model: int  # its number in the store
+    _folded: dict[int, list[list[int]]] = field(default_factory=dict)  # by the first row
+
+    @cached_property
+    def _sorted(self) -> np.ndarray:
+        return np.sort(self.scores)
+
+    def standing(self, row: int) -> Standing:
+        """Score and rank of a row; equal scores share the best rank."""
+        score = self.scores[row]
+        n_not_above = int(np.searchsorted(self._sorted, score, side="right"))
+        return Standing(row, float(score), 1 + len(self._sorted) - n_not_above)
+
+    def prepare(self) -> None:
+        """Fold the first rows that a queue will ask about, so that it need not wait."""
+        first = np.argsort(-self.scores, kind="stable")[:FOLDED_AT_ONCE]
+        self.fold(first.astype(np.int32))
+
+    def fold(self, numbers: np.ndarray) -> list[list[int]]:
+        """Groups of positions of rows, the highest first, that are nearly the same."""
+        first = int(numbers[0])
+        if first not in self._folded:
+            self._folded[first] = self._fold(numbers)
+        return self._folded[first]
+
+    def _fold(self, numbers: np.ndarray) -> list[list[int]]:
+        opened, encoder = self.opened, self.opened.model.encoder_
+        rows = take_rows(opened.source, numbers.tolist(), encoder.read_columns())
+        encoded = encoder.encode_checked(opened.as_read(rows))
+        return fold(encoder, encoded, self.scores[numbers])
+
+
+def score_rows(model: TableModel, table: Any, on_rows: OnRows | None = None) -> np.ndarray:
+    """The scores of all rows (n,), in the memory of a batch and eight bytes per row."""
+    scored = OpenedTable(model, table).scored_batches(on_rows=on_rows)
+    return np.concatenate([np.empty(0), *(one.scores for one in scored)])

@@ -1,0 +1,203 @@
+"""A review: a table, its store, the model in use, and how the next one comes about."""
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+
+from devnet.core.sentence import UserError
+from devnet.review.desk.desk import Desk
+from devnet.review.desk.entities import Entities
+from devnet.review.desk.known_anomalies import known_anomalies
+from devnet.review.desk.models import ModelFolder, checksum_of, open_model
+from devnet.review.desk.ranked_table import RankedTable, score_rows
+from devnet.review.desk.training import (
+    FIND_UNLIKE,
+    RANK,
+    TRAIN,
+    Made,
+    Order,
+    Trainer,
+    unlabelled_model,
+)
+from devnet.review.row_keys import RowKeys
+from devnet.review.store import LabelStore, ModelRecord
+from devnet.tables.opened_table import OpenedTable
+from devnet.tables.table_model import TableModel
+
+Say = Callable[[str], None]
+
+
+class Review:
+    """What the page is about.
+
+    Parameters
+    ----------
+    table : path or object
+        See `devnet.tables.open_table`.
+    store : LabelStore
+    keys : RowKeys
+    entity : str, optional
+        The column that names entities, such as customers.
+    """
+
+    def __init__(
+        self, table: Any, store: LabelStore, keys: RowKeys, *, entity: str | None = None
+    ) -> None:
+        self.table, self.store = table, store
+        self.models = ModelFolder(store.path)
+        self.trainer, self._finder = Trainer(keys.n_rows), Trainer(keys.n_rows)
+        record = self.in_use
+        model = self.models.open(record)
+        ranked = RankedTable(OpenedTable(model, table), score_rows(model, table), record.number)
+        entities = None if entity is None else Entities.read(table, entity)
+        self._label, self._anomaly = self._own_labels()
+        known = known_anomalies(table, self._label, self._anomaly) if self._label else None
+        self.desk = Desk(ranked, keys, store, known=known, entities=entities)
+
+    def _own_labels(self) -> tuple[str | None, str]:
+        """The table's column of labels and its value for anomalies, as the first model has them."""
+        first = self.models.open(self.store.models()[0])
+        label = self.store.table.label
+        return (label if first.label_ == label else None), first.anomaly_
+
+    @property
+    def in_use(self) -> ModelRecord:
+        """The model that ranks the rows."""
+        record = self.store.model_in_use()
+        assert record is not None  # `open_review` has seen to it
+        return record
+
+    def find_unlike(self) -> Thread | None:
+        """Find rows that are unlike the others, in the background; some cards are of these.
+
+        A model without labels ranks by that already.
+        """
+        if not self.desk.ranked.opened.model.n_labelled_:
+            return None
+        order = self._order(self.in_use, FIND_UNLIKE)
+        return self._finder.start(order, "", lambda _, unlike: self.desk.take_unlike(unlike))
+
+    def train(self, who: str) -> None:
+        """Learn from all verdicts, in the background; the new model ranks when it is done."""
+        base = self.in_use
+        order = self._order(base, TRAIN)
+
+        def take(made: Made, scores: np.ndarray) -> None:
+            record = self.store.add_model(
+                made.model.name,
+                made.model.checksum,
+                who=who,
+                n_anomalies=made.n_anomalies,
+                n_normal=made.n_normal,
+                last_event=made.last_event,
+                figures={**made.figures, "seconds": round(made.seconds, 1)},
+                parent=base.number,
+            )
+            self._put_to_use(record, scores, who)
+
+        self.trainer.start(order, who, take)
+
+    def step_back(self, who: str) -> None:
+        """Use the model before the one in use again, as soon as it has ranked the rows."""
+        parent = self.in_use.parent
+        record = next((one for one in self.store.models() if one.number == parent), None)
+        if record is None:
+            raise UserError("there is no model before the one in use.")
+        order = self._order(record, RANK)
+        self.trainer.start(order, who, lambda _, scores: self._put_to_use(record, scores, who))
+
+    def _order(self, base: ModelRecord, task: str) -> Order:
+        own = self._label, self._anomaly if self._label else None
+        return Order(self.table, self.store.path, base.name, task, *own)
+
+    def close(self) -> None:
+        """End a training that is going on, and close the store."""
+        self.trainer.stop()
+        self._finder.stop()
+        self.store.close()
+
+    def _put_to_use(self, record: ModelRecord, scores: np.ndarray, who: str) -> None:
+        model = self.models.open(record)
+        opened = OpenedTable(model, self.table)
+        self.store.use(record.number, who=who)
+        ranked = RankedTable(opened, scores, record.number)
+        ranked.prepare()
+        self.desk.switch(ranked)
+        self.desk.read_ahead()
+
+
+def open_review(
+    table: Any,
+    store: Path,
+    *,
+    who: str,
+    model: Path | None = None,
+    id_column: str | None = None,
+    label: str | None = None,
+    anomaly: str | None = None,
+    entity: str | None = None,
+    say: Say = lambda text: None,
+) -> Review:
+    """Open a store with the table that it is about, and rank the rows.
+
+    A model that the store does not know yet is put to use; otherwise the one that was in use last
+    is. Without any, rows are ranked by how far their values deviate from the usual.
+
+    Parameters
+    ----------
+    table : path or object
+    store : Path
+        It is made if it does not exist.
+    who : str
+        Who is said to have put a model to use.
+    model : Path, optional
+    id_column, label, anomaly : str, optional
+        The column that names rows, one that marks known anomalies, and its value that does. By
+        default those of the store or of the model.
+    entity : str, optional
+    say : callable
+        Gets what is going on, in words.
+    """
+    given = None if model is None else open_model(model)
+    if store.exists():
+        with LabelStore(store) as known:
+            id_column, label = id_column or known.table.id_column, label or known.table.label
+    elif given is not None:
+        id_column, label = id_column or given.id_column_, label or given.label_ or None
+    first = None
+    if given is None and not _has_model(store):
+        say("Looking for rows that are unlike the others")
+        first = unlabelled_model(table, None, label, anomaly, id_column=id_column)
+        id_column = first.id_column_
+    say("Reading the keys of all rows")
+    keys = RowKeys.read(table, id_column=id_column, label=label)
+    opened = LabelStore(store, keys.table)
+    _use_given(opened, given or first, model, who)
+    say("Ranking all rows")
+    return Review(table, opened, keys, entity=entity)
+
+
+def _has_model(store: Path) -> bool:
+    if not store.exists():
+        return False
+    with LabelStore(store) as opened:
+        return opened.model_in_use() is not None
+
+
+def _use_given(store: LabelStore, model: TableModel | None, path: Path | None, who: str) -> None:
+    """Record a model that the store does not know, and put it to use."""
+    if model is None:
+        return
+    folder = ModelFolder(store.path)
+    if path is None:
+        name, checksum = folder.keep(model)
+    else:
+        checksum = checksum_of(path)
+        if checksum and checksum in [one.checksum for one in store.models()]:
+            return  # the one that was in use last goes on
+        name, checksum = folder.keep(model)
+    record = store.add_model(name, checksum, who=who, n_anomalies=model.n_labelled_)
+    store.use(record.number, who=who)

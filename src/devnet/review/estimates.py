@@ -1,0 +1,210 @@
+"""What verdicts tell: precision of alerts, anomalies that remain, and how the work goes.
+
+How many anomalies remain among the rows that nobody reviewed is estimated from random cards that
+were judged singly, and from nothing else. The k-th of them was drawn uniformly from M_k open rows,
+of which A_k were anomalies. Those that were found since, F_k, are known, so A_k - F_k remain, and
+the mean of M_k X_k - F_k over all draws, X_k being 1 for an anomaly, is an unbiased estimate: it
+does not matter that other rows were chosen by models that learned from these verdicts.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime, tzinfo
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from devnet.review.events import ANOMALY, HIGHEST, LABELS, RANDOM, UNSURE, Event, standing
+
+CONFIDENCE = 0.95
+
+
+class Precision(NamedTuple):
+    """The share of a model's highest cards that were confirmed, with an exact interval."""
+
+    model: int | None
+    n_confirmed: int
+    n_judged: int  # cards, a folded one counted once
+    n_unsure: int  # cards that are not among these
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float:
+        """Confirmed cards of those judged."""
+        return self.n_confirmed / self.n_judged if self.n_judged else float("nan")
+
+
+class Remaining(NamedTuple):
+    """Anomalies that are estimated to remain among open rows."""
+
+    estimate: float  # unbiased, but for being cut to the interval
+    low: float
+    high: float
+    n_random: int  # random cards that tell it
+    n_found: int  # anomalies among them
+
+
+class Day(NamedTuple):
+    """The work of a day."""
+
+    day: date
+    n_reviewed: int  # rows with a verdict
+    n_confirmed: int  # anomalies among them
+
+
+class _Draw(NamedTuple):
+    """A random card."""
+
+    at: datetime  # when it was dealt
+    n_open: int  # rows that it was drawn from
+    is_anomaly: bool
+
+
+def precision_by_model(events: Iterable[Event]) -> list[Precision]:
+    """How often each model's highest rows were anomalies, in the order of the models.
+
+    A card counts with the latest verdict on its first row.
+    """
+    stood = standing(events)
+    verdict = {event.row: event.verdict for event in stood}
+    first = {event.token: event for event in reversed(stood) if event.reason == HIGHEST}
+    counts: dict[int | None, Counter[str]] = {}
+    for event in sorted(first.values(), key=lambda one: one.number):
+        counts.setdefault(event.model, Counter())[verdict[event.row]] += 1
+    models = sorted(counts, key=lambda model: model or 0)
+    return [_precision(model, counts[model]) for model in models]
+
+
+def _precision(model: int | None, found: Counter[str]) -> Precision:
+    n_judged = sum(found[label] for label in LABELS)
+    ends = share_interval(found[ANOMALY], n_judged)
+    return Precision(model, found[ANOMALY], n_judged, found[UNSURE], *ends)
+
+
+def share_interval(n_found: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The exact interval of a share (Clopper and Pearson, 1934).
+
+    >>> [round(end, 3) for end in share_interval(8, 10)]
+    [0.444, 0.975]
+    """
+    tail = (1 - confidence) / 2
+    low = float(stats.beta.ppf(tail, n_found, n - n_found + 1)) if n_found else 0.0
+    high = float(stats.beta.ppf(1 - tail, n_found + 1, n - n_found)) if n_found < n else 1.0
+    return low, high
+
+
+def remaining_anomalies(
+    events: Iterable[Event], n_open: int, confidence: float = CONFIDENCE
+) -> Remaining | None:
+    """How many anomalies remain among `n_open` rows that nobody reviewed; None if nothing tells.
+
+    The interval holds the numbers that do not contradict what the random cards found. They are
+    exact (hypergeometric) where only random cards were reviewed.
+    """
+    stood = standing(events)
+    draws = sorted(_random_draws(stood))
+    if not draws:
+        return None
+    others = np.sort([at.timestamp() for at in _other_finds(stood)])
+    since = len(others) - np.searchsorted(others, [one.at.timestamp() for one in draws], "right")
+    is_anomaly = np.array([one.is_anomaly for one in draws])
+    sizes = np.array([one.n_open for one in draws], dtype=float)
+    n_found = int(is_anomaly.sum())
+    low, high = _interval(n_found, sizes, since, n_open, (1 - confidence) / 2)
+    estimate = np.clip(unbiased_estimate(is_anomaly, sizes, since), low, high)
+    return Remaining(float(estimate), low, high, len(draws), n_found)
+
+
+def unbiased_estimate(is_anomaly: np.ndarray, sizes: np.ndarray, since: np.ndarray) -> float:
+    """The mean of M_k X_k - F_k, given X_k, M_k and what others found since; may be negative."""
+    found_since = since + is_anomaly[::-1].cumsum()[::-1]
+    return float(np.mean(sizes * is_anomaly - found_since))
+
+
+def _random_draws(stood: Sequence[Event]) -> Iterable[_Draw]:
+    """Random cards that were judged singly, with the latest single verdict on their row."""
+    single = {event.row: event.verdict for event in stood if event.together == 1}
+    drawn = {event.row: event for event in reversed(stood) if _is_random(event)}
+    for row, event in drawn.items():
+        if single[row] in LABELS and event.probability is not None:
+            yield _Draw(_dealt(event), round(1 / event.probability), single[row] == ANOMALY)
+
+
+def _other_finds(stood: Sequence[Event]) -> Iterable[datetime]:
+    """When rows that are anomalies were first dealt, but for those of random cards."""
+    verdict = {event.row: event.verdict for event in stood}
+    drawn = {event.row for event in stood if _is_random(event)}
+    first = {event.row: event for event in reversed(stood)}
+    return [
+        _dealt(event)
+        for row, event in first.items()
+        if verdict[row] == ANOMALY and row not in drawn
+    ]
+
+
+def _is_random(event: Event) -> bool:
+    return event.reason == RANDOM and event.together == 1
+
+
+def _dealt(event: Event) -> datetime:
+    return event.dealt_at or event.at
+
+
+def _interval(
+    n_found: int, sizes: np.ndarray, since: np.ndarray, n_open: int, tail: float
+) -> tuple[float, float]:
+    """The smallest and the largest number of anomalies that may remain, by inverting a test."""
+
+    def is_too_few(n_left: int) -> bool:  # so many found would be too lucky
+        return bool(1 - _chances(n_left + n_found, n_found, sizes, since)[:-1].sum() <= tail)
+
+    def is_plausible(n_left: int) -> bool:  # so few found would not be too unlucky
+        return bool(_chances(n_left + n_found, n_found, sizes, since).sum() > tail)
+
+    low = _first(lambda n_left: not is_too_few(n_left), n_open)
+    high = _first(lambda n_left: not is_plausible(n_left), n_open + 1) - 1
+    return float(low), float(max(low, high))
+
+
+def _chances(n_all: int, n_found: int, sizes: np.ndarray, since: np.ndarray) -> np.ndarray:
+    """Chances that the draws find 0 to `n_found` anomalies, if they and the rest are `n_all`.
+
+    Before draw k, j of them are found, and those that others found since are still among the rows.
+    """
+    chances = np.zeros(n_found + 1)
+    chances[0] = 1.0
+    left = n_all - np.arange(n_found + 1)
+    for size, n_others in zip(sizes, since, strict=True):
+        hit = chances * np.clip((left + n_others) / size, 0, 1)
+        chances = chances - hit
+        chances[1:] += hit[:-1]
+    return chances
+
+
+def _first(is_true: Callable[[int], bool], end: int) -> int:
+    """The first number below `end` from which a rising condition is true, or `end`."""
+    low, high = 0, end
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_true(middle) else (middle + 1, high)
+    return low
+
+
+def by_day(events: Iterable[Event], zone: tzinfo = UTC) -> list[Day]:
+    """Rows reviewed and confirmed on each day that has any, by the verdicts that stand."""
+    reviewed, confirmed = Counter[date](), Counter[date]()
+    for event in standing(events):
+        if event.verdict in (*LABELS, UNSURE):
+            day = event.at.astimezone(zone).date()
+            reviewed[day] += 1
+            confirmed[day] += event.verdict == ANOMALY
+    return [Day(day, n, confirmed[day]) for day, n in sorted(reviewed.items())]
+
+
+def median_seconds(events: Iterable[Event]) -> float | None:
+    """Median time from dealing a card to its verdict; None if no card was dealt."""
+    cards = {event.token: event for event in standing(events) if event.dealt_at is not None}
+    spent = [(one.at - one.dealt_at).total_seconds() for one in cards.values() if one.dealt_at]
+    return float(np.median(spent)) if spent else None

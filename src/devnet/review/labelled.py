@@ -1,0 +1,132 @@
+"""Labels of a store beside the rows of a table: anomaly, normal, or nothing known."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from devnet.core.wording import path_text
+from devnet.review.events import ANOMALY, NORMAL, StoreError
+from devnet.review.reviewed_table import refuse_another
+from devnet.review.row_keys import RowKeys
+from devnet.review.store import LabelStore
+from devnet.tables.label_column import find_label_values, label_text, same_label
+from devnet.tables.sources.opening import open_table
+from devnet.tables.sources.table_file import changed
+from devnet.tables.training_rows import OnRows
+
+UNKNOWN = 2  # the state of a row that nobody labelled; 0 is an anomaly, 1 is normal
+STATES = {ANOMALY: 0, NORMAL: 1}
+
+
+class LabelledRows(NamedTuple):
+    """The labels of a table's rows, for `TableModel.fit`."""
+
+    name: str  # of the column that they stand for
+    column: pa.DictionaryArray  # (n_rows,) the words below, or null
+    anomaly: str  # the word for anomalies
+    normal: str
+    n_anomalies: int
+    n_normal: int
+    n_gone: int  # labelled rows that the table does not have
+
+
+def labelled_rows(
+    store: LabelStore,
+    table: Any,
+    *,
+    label: str | None = None,
+    anomaly: str | None = None,
+    normal: str | None = None,
+    on_rows: OnRows | None = None,
+) -> LabelledRows:
+    """What a store, and the table itself, say about each row; the store has the last word.
+
+    Parameters
+    ----------
+    store : LabelStore
+        Of this table.
+    table : path, glob, frame, Arrow table or dict of columns
+    label : str, optional
+        The table's own column of labels, for rows without a verdict.
+    anomaly, normal : str, optional
+        Its values that mark anomalies, if it is not the obvious one, and known normal rows.
+    on_rows : callable, optional
+        Gets the number of rows read so far.
+    """
+    known = store.table
+    keys = RowKeys.read(
+        table, id_column=known.id_column, label=label or known.label, on_rows=on_rows
+    )
+    refuse_another(store.path, known, keys.table)
+    words, state = (ANOMALY, NORMAL), np.full(keys.n_rows, UNKNOWN, np.int8)
+    if label is not None:
+        words = _add_own_labels(state, table, label, anomaly, normal)
+    n_gone = _add_verdicts(state, keys, store.labels())
+    n_anomalies, n_normal, _ = np.bincount(state, minlength=3).tolist()
+    if not n_anomalies:
+        raise StoreError(
+            f"neither {path_text(store.path)} nor {keys.table.name} knows an anomaly "
+            f"({n_normal:,} rows are known to be normal); confirm at least one row first."
+        )
+    codes = pa.array(state, mask=state == UNKNOWN)
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(words))
+    name = label or known.label or "verdict"
+    return LabelledRows(name, column, *words, n_anomalies, n_normal, n_gone)
+
+
+def _add_verdicts(state: np.ndarray, keys: RowKeys, labels: dict[str, str]) -> int:
+    """Put verdicts into the states of their rows; returns how many rows are gone."""
+    numbers = keys.find(list(labels))
+    verdicts = np.array([STATES[one] for one in labels.values()], dtype=np.int8)
+    is_there = numbers >= 0
+    state[numbers[is_there]] = verdicts[is_there]
+    return int((~is_there).sum())
+
+
+def _add_own_labels(
+    state: np.ndarray, table: Any, label: str, anomaly: str | None, normal: str | None
+) -> tuple[str, str]:
+    """Put the table's own labels into the states; returns its words for both."""
+    source, codes, counts = open_table(table), [], Counter[str]()
+    for batch in source.batches([label]):
+        texts = label_text(batch[label])
+        codes.append(texts.dictionary_encode())
+        found = texts.value_counts().to_pylist()
+        counts.update({one["values"]: one["counts"] for one in found if one["values"] is not None})
+    if sum(map(len, codes)) != len(state):
+        raise changed(source.name)
+    word = anomaly or ANOMALY
+    if counts:
+        n_missing = len(state) - counts.total()
+        word, _ = find_label_values(label, dict(counts), n_missing, anomaly, normal)
+    words = word, normal or _other_word(word)
+    done = 0
+    for part in codes:
+        known = [_state(text, word, normal) for text in part.dictionary.to_pylist()]
+        position = np.asarray(part.indices.fill_null(-1))
+        state[done : done + len(part)] = np.array([*known, UNKNOWN], np.int8)[position]
+        done += len(part)
+    return words
+
+
+def _state(text: str, anomaly: str, normal: str | None) -> int:
+    if same_label(anomaly, [text]) is not None:
+        return STATES[ANOMALY]
+    return STATES[NORMAL] if normal and same_label(normal, [text]) is not None else UNKNOWN
+
+
+def _other_word(anomaly: str) -> str:
+    """A word for normal rows, which must not be that for anomalies."""
+    return NORMAL if same_label(anomaly, [NORMAL]) is None else "not an anomaly"
+
+
+def gone_note(n_gone: int, store: Path, table: str) -> str:
+    """That some verdicts are about rows that a table does not have."""
+    verdicts = "1 verdict is" if n_gone == 1 else f"{n_gone:,} verdicts are"
+    return (
+        f"{verdicts} about rows that {table} does not have; {path_text(store)} keeps them, and "
+        "they count again if the rows come back."
+    )

@@ -1,0 +1,1 @@
+"""The analysts' page: a small web server, and who may use it."""

@@ -1,0 +1,169 @@
+"""The queue: cards, verdicts, undo, search, and the rows that are judged."""
+
+from collections.abc import Mapping
+from secrets import token_urlsafe
+from typing import NamedTuple
+
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from devnet.core.sentence import UserError
+from devnet.core.wording import count_text, cut
+from devnet.review.desk.cards import queue_lines, show_card, show_history
+from devnet.review.desk.desk import Desk, Verdict
+from devnet.review.desk.leases import Lease
+from devnet.review.events import ANOMALY, NORMAL, REOPENED, UNSURE, VERDICTS, Event
+from devnet.review.server.site import Site, Visit
+
+SHOWN = 200  # judged rows on a page
+SAID = {ANOMALY: "an anomaly", NORMAL: "normal", UNSURE: "unsure", REOPENED: "open again"}
+
+
+class JudgedLine(NamedTuple):
+    """A row that was judged."""
+
+    row: int  # -1 if the table does not have it any more
+    event: Event
+    mark: str
+
+
+class QueueViews:
+    """The pages on which analysts work."""
+
+    def __init__(self, site: Site, desk: Desk) -> None:
+        self._site = site
+        self._desk = desk
+
+    def routes(self) -> list[Route]:
+        """All of them."""
+        site = self._site
+        return [
+            site.reads("/", self.queue, name="Queue"),
+            site.reads("/history", self.history),
+            site.reads("/search", self.search),
+            site.reads("/judged", self.judged, name="Judged"),
+            site.writes("/verdict", self.verdict, is_kept=True),
+            site.writes("/undo", self.undo),
+            site.writes("/reopen", self.reopen, is_kept=True),
+            site.writes("/lease", self.lease),
+        ]
+
+    def queue(self, visit: Visit) -> Response:
+        """The card at hand beside the next ones; `?row=` chooses one."""
+        who = visit.visitor.name
+        hand = self._desk.hand(who)
+        lease = self._chosen(visit.query, hand, who)
+        if isinstance(lease, str):
+            raise UserError(f"this row is being looked at by {lease} now; it was not opened.")
+        hand = self._desk.hand(who)
+        at = hand.index(lease) if lease in hand else 0
+        last = self._desk.last_said(who)
+        return self._site.page(
+            "queue.html",
+            visit,
+            here="/",
+            card=None if lease is None else show_card(self._desk, lease),
+            lines=queue_lines(self._desk, hand),
+            before=hand[at - 1].leader.row if at > 0 else None,
+            after=hand[at + 1].leader.row if at + 1 < len(hand) else None,
+            n_open=self._desk.n_open,
+            last=last,
+            said=_said(last, lease),
+            token=token_urlsafe(18),
+        )
+
+    def _chosen(self, query: Mapping[str, str], hand: list[Lease], who: str) -> Lease | str | None:
+        """The lease of the card to show, or who else has it."""
+        if "row" not in query:
+            return hand[0] if hand else None
+        row = _number(query, "row")
+        own = next((lease for lease in hand if lease.leader.row == row), None)
+        return own or self._desk.open(who, row) or self._desk.holder(row) or "somebody else"
+
+    def history(self, visit: Visit) -> Response:
+        """Other rows of the same entity."""
+        row = _number(visit.query, "row")
+        return self._site.page("history.html", visit, history=show_history(self._desk, row))
+
+    def search(self, visit: Visit) -> Response:
+        """Go to a row by its name."""
+        row = self._desk.find(visit.query.get("id", ""))
+        return RedirectResponse(f"/?row={row}", 303)
+
+    def judged(self, visit: Visit) -> Response:
+        """Rows that were judged, the latest first, by verdict, name and text."""
+        kind, who, text = (visit.query.get(name, "") for name in ("verdict", "who", "text"))
+        latest = sorted(self._desk.latest().values(), key=lambda event: -event.number)
+        found = [event for event in latest if _fits(event, kind, who, text.strip().lower())]
+        shown = found[:SHOWN]
+        numbers = self._desk.keys.find([event.row for event in shown]).tolist()
+        lines = [
+            JudgedLine(number, event, self._desk.mark(number) if number >= 0 else "")
+            for number, event in zip(numbers, shown, strict=True)
+        ]
+        return self._site.page(
+            "judged.html",
+            visit,
+            here="/judged",
+            lines=lines,
+            n_found=len(found),
+            chosen={"verdict": kind, "who": who, "text": text},
+            verdicts=VERDICTS,
+            people=sorted({event.who for event in latest}),
+            token=token_urlsafe(18),
+        )
+
+    def verdict(self, visit: Visit) -> Response:
+        """Record what somebody says."""
+        form = visit.form
+        verdict = Verdict(
+            row=_number(form, "row"),
+            mark=form.get("mark", ""),
+            verdict=form.get("verdict", ""),
+            seen=_number(form, "seen"),
+            token=form.get("token", ""),
+            note=form.get("note", "").replace("\r\n", "\n").strip(),
+            together=form.get("together") == "yes",
+        )
+        self._desk.judge(visit.visitor.name, verdict)
+        self._desk.read_ahead_soon()
+        return RedirectResponse("/", 303)
+
+    def undo(self, visit: Visit) -> Response:
+        """Take the latest verdict back."""
+        lease = self._desk.undo(visit.visitor.name)
+        return RedirectResponse(f"/?row={lease.leader.row}", 303)
+
+    def reopen(self, visit: Visit) -> Response:
+        """Take a label away."""
+        form = visit.form
+        row, who = _number(form, "row"), visit.visitor.name
+        self._desk.reopen(who, row, form.get("mark", ""), form.get("token", ""))
+        return RedirectResponse(f"/?row={row}", 303)
+
+    def lease(self, visit: Visit) -> Response:
+        """The page is still open."""
+        self._desk.renew(visit.visitor.name)
+        return Response(status_code=204)
+
+
+def _fits(event: Event, kind: str, who: str, text: str) -> bool:
+    is_kind = kind in ("", event.verdict) and who in ("", event.who)
+    return is_kind and (text in event.row.lower() or text in event.note.lower())
+
+
+def _said(last: Event | None, lease: Lease | None) -> str:
+    """What happened last, for the status line."""
+    if last is None:
+        return "" if lease is not None else "The queue is empty."
+    rows = (
+        "" if last.together == 1 else f" and {count_text(last.together - 1, 'row', 'rows')} like it"
+    )
+    return f"{cut(last.row)}{rows}: {SAID[last.verdict]}. Undo with z."
+
+
+def _number(fields: Mapping[str, str], name: str) -> int:
+    text = fields.get(name, "")
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise UserError(f"{name} is {cut(text)!r}, which is not a number; open the page again.")
+    return int(text)

@@ -1,0 +1,35 @@
+// Keys, and what the server cannot say itself. Everything works without this file.
+(() => {
+  const said = () => document.getElementById("said");
+  const isTyping = target => target.closest("input, textarea, select, [contenteditable]");
+
+  document.addEventListener("keydown", event => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (event.key === "Escape" && isTyping(event.target)) {
+      event.target.blur();
+      return;
+    }
+    if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
+    const found = [...document.querySelectorAll("[data-key]")];
+    const chosen = found.find(one => one.dataset.key === event.key);
+    if (!chosen || chosen.disabled) return;
+    event.preventDefault();
+    if (chosen.dataset.focus !== undefined) chosen.focus();
+    else if (chosen.dataset.dialog !== undefined) document.getElementById(chosen.dataset.dialog).showModal();
+    else chosen.click();
+  });
+
+  document.addEventListener("click", event => {
+    const opener = event.target.closest("[data-dialog]");
+    if (!opener) return;
+    event.preventDefault();
+    document.getElementById(opener.dataset.dialog).showModal();
+  });
+
+  const lost = "The server does not answer: nothing was recorded. Try again in a moment.";
+  for (const name of ["htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(name, event => {
+      if (event.detail.requestConfig.verb === "post") said().textContent = lost;
+    });
+  }
+})();

@@ -1,0 +1,127 @@
+"""What a pass over a table has seen: a uniform sample of its rows, and its scores, counted."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from devnet.significance.calibration import Calibration
+from devnet.tables.columns.arrow_values import plain
+from devnet.tables.reservoir import Reservoir, Sample
+
+MOST_ROWS = 20_000  # shares are then known to within half a percent
+MIN_ROWS = 2_000  # if there are many columns, so that there are at most
+MOST_VALUES = 1 << 22
+MOST_BYTES = 1 << 26
+HIGH = 0.05  # share of training rows that score high
+LEVELS = (0.01, 1 - HIGH, 0.99)  # quantiles of scores: where ranges begin, the high, where they end
+N_RANGES = 20
+
+
+class SeenRows:
+    """Rows and scores of a table, added batch by batch, in bounded memory.
+
+    Which rows are kept depends on their numbers alone, so batches of any length give the same
+    sample, and parts of a table that number their rows through can be merged exactly.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Those of the rows to keep.
+    ends : array
+        Ascending scores; rows are counted between them. See `LearnedScores`.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that were added.
+    scores : array
+        Rows up to each of `ends`, and above the last.
+    """
+
+    def __init__(self, columns: Sequence[str], ends: np.ndarray) -> None:
+        self.columns = list(columns)
+        self.ends = ends
+        self.n_rows = 0
+        self.scores: np.ndarray = np.zeros(len(ends) + 1, dtype=np.int64)
+        size = int(np.clip(MOST_VALUES // max(len(columns), 1), MIN_ROWS, MOST_ROWS))
+        self._kept = Reservoir(size, MOST_BYTES)
+
+    def add(
+        self,
+        batch: pa.RecordBatch,
+        number: np.ndarray,
+        scores: np.ndarray,
+        positions: np.ndarray | None = None,
+    ) -> None:
+        """Add rows with their numbers in the table and their scores; by default all of a batch."""
+        positions = np.arange(len(scores)) if positions is None else positions
+        number, scores = number[positions], scores[positions]
+        self.n_rows += len(scores)
+        cells = np.searchsorted(self.ends, scores, side="left")
+        self.scores += np.bincount(cells, minlength=len(self.scores))
+        key = _key(number)
+        stays = np.flatnonzero(self._kept.may_stay(key))
+        if len(stays):
+            rows = _plain_rows(batch.select(self.columns).take(pa.array(positions[stays])))
+            self._kept.add(rows, number[stays], key[stays])
+
+    def merge(self, other: "SeenRows") -> None:
+        """Add what another pass has seen, of other rows of the table."""
+        self.n_rows += other.n_rows
+        self.scores += other.scores
+        if other._kept.n_rows:
+            rows, number, key = other._kept.sample()
+            for batch in rows.combine_chunks().to_batches():
+                self._kept.add(batch, number, key)
+
+    def sample(self) -> Sample | None:
+        """The rows kept, in their order; None if there are none."""
+        return self._kept.sample() if self._kept.n_rows else None
+
+
+class LearnedScores(NamedTuple):
+    """Unlabelled training rows by score, as scorers saw them that did not learn from them."""
+
+    ends: np.ndarray  # (k,) scores, ascending
+    counts: np.ndarray  # (k + 1,) rows up to each of them, and above the last
+    n_rows: float  # as many equally weighted rows carry as much information (Kish)
+    high: float  # the score that a share HIGH of the rows exceeds, one of `ends`
+
+    def n_above(self, score: float, counts: np.ndarray) -> float:
+        """Rows above one of `ends`, of any rows that were counted between these."""
+        return float(counts[np.searchsorted(self.ends, score) + 1 :].sum())
+
+
+def learned_scores(calibration: Calibration, *thresholds: float) -> LearnedScores:
+    """Count the scores of a calibration between ends that include all thresholds.
+
+    Cells are of equal width, not of equal numbers of rows: scores of ordinary rows may differ so
+    little that their ranks say nothing.
+    """
+    order = np.argsort(calibration.unlabelled)
+    scores, weight = calibration.unlabelled[order], calibration.weight[order]
+    total = weight.sum()
+    up_to = np.cumsum(weight) / total
+    low, high, highest = scores[np.minimum(np.searchsorted(up_to, LEVELS), len(scores) - 1)]
+    ends = np.unique([*np.linspace(low, highest, N_RANGES + 1), high, *thresholds])
+    cells = np.searchsorted(ends, scores, side="left")
+    n_rows = float(total**2 / (weight**2).sum())
+    counts = np.bincount(cells, weight, len(ends) + 1) * n_rows / total
+    return LearnedScores(ends, counts, n_rows, float(high))
+
+
+def _key(number: np.ndarray) -> np.ndarray:
+    """A number from 0 to 1 that looks random, for each row number (splitmix64)."""
+    bits = number.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    key: np.ndarray = (bits ^ (bits >> np.uint64(31))) / 2.0**64
+    return key
+
+
+def _plain_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Values themselves instead of codes: dictionaries of different batches cannot be joined."""
+    columns = [plain(column) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)

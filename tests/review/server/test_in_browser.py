@@ -1,0 +1,263 @@
+"""The page in a real browser: by keyboard, by two at once, on a phone, with and without scripts."""
+
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+from support.chromium import chromium
+from support.reviews import PASSWORD, small_review
+
+from devnet.review.server.accounts import Accounts
+from devnet.review.server.app import review_app
+from devnet.review.server.doors import AccountDoor, LocalDoor
+from devnet.review.server.listening import Listening
+from devnet.review.server.serving import bind, make_server
+from devnet.review.server.visitors import Role
+
+SLOW = 60_000  # milliseconds
+STICKS_OUT = """() => [...document.querySelectorAll("body *")].filter(
+  e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, svg, .skip")
+).map(e => e.outerHTML.slice(0, 90))"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@contextmanager
+def serving(review, make_door):
+    """The page's address, and the door that opens it."""
+    sock, listening = bind(Listening(port=0))
+    door = make_door()
+    server = make_server(review_app(review, door, listening), listening)
+    with sock:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
+        thread.start()
+        try:
+            yield listening.address, door
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def review(tmp_path):
+    found = small_review(tmp_path, entity="shop")
+    yield found
+    found.close()
+
+
+def is_left(request):
+    """Whether the page went elsewhere before its picture came: the browser ends such requests."""
+    return request.resource_type in ("image", "other") and request.failure == "net::ERR_ABORTED"
+
+
+@pytest.fixture
+def opened(review, browser):
+    """A page of whoever started the server, and everything that goes wrong in it."""
+    with serving(review, LocalDoor) as (address, door):
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context.set_default_timeout(SLOW)
+        page, wrong = context.new_page(), []
+        page.on("console", lambda said: said.type == "error" and wrong.append(said.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("requestfailed", lambda request: is_left(request) or wrong.append(request.url))
+        page.goto(f"{address}sign-in?token={door.token}")
+        page.address, page.wrong = address, wrong
+        yield page
+        context.close()
+        assert wrong == []
+
+
+def sign_in(page, name):
+    """Sign in, and wait until the page listens to keys: scripts run after its cards are there."""
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    with page.expect_navigation():
+        page.get_by_role("button", name="Sign in").click()
+
+
+def follow(page, name):
+    """Go to another page, and wait until it listens to keys."""
+    with page.expect_navigation():
+        page.get_by_role("link", name=name).click()
+
+
+def card(page):
+    return page.locator("#card-id").inner_text()
+
+
+def press(page, key):
+    """Press a key, and wait until the card is another one."""
+    before = page.locator(".verdicts input[name=token]").get_attribute("value")
+    page.keyboard.press(key)
+    page.locator(f".verdicts input[name=token]:not([value='{before}'])").wait_for(state="attached")
+
+
+def test_the_token_leaves_the_address(opened):
+    assert opened.url == opened.address
+
+
+def test_cards_are_judged_by_keyboard(opened, review):
+    first = card(opened)
+    press(opened, "a")
+    assert opened.locator("#said").inner_text() == f"{first}: an anomaly. Undo with z."
+    second = card(opened)
+    press(opened, "j")
+    third = card(opened)
+    press(opened, "k")
+    assert card(opened) == second != third
+    press(opened, "n")
+    press(opened, "u")
+    assert [event.verdict for event in review.store.events()] == ["anomaly", "normal", "unsure"]
+    press(opened, "z")
+    press(opened, "z")
+    assert card(opened) == second
+    assert review.store.labels() == {first: "anomaly"}
+
+
+def test_keys_that_are_typed_into_a_field_are_no_verdicts(opened, review):
+    opened.keyboard.press("e")
+    opened.keyboard.type("an unusual zebra")
+    assert review.store.events() == []
+    opened.keyboard.press("Escape")
+    press(opened, "n")
+    (event,) = review.store.events()
+    assert event.note == "an unusual zebra"
+
+
+def test_keys_are_explained(opened):
+    opened.keyboard.press("?")
+    assert opened.locator("dialog").is_visible()
+    opened.keyboard.press("a")  # not a verdict now
+    opened.keyboard.press("Escape")
+    assert opened.locator("dialog").is_hidden()
+    assert "Last:" not in opened.locator("aside").inner_text()
+
+
+def test_the_history_of_the_entity_appears(opened):
+    assert "this one" in opened.locator("#history table").inner_text()
+
+
+def test_training_goes_on_in_the_background(opened, review):
+    press(opened, "a")
+    follow(opened, "Models")
+    opened.get_by_role("button", name="Train from all verdicts").click()
+    opened.locator("progress").wait_for()
+    follow(opened, "Queue")
+    press(opened, "n")  # meanwhile
+    deadline = time.monotonic() + 120
+    while review.trainer.progress is not None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    follow(opened, "Models")
+    assert "Model 2 ranks the rows" in opened.locator("#training").inner_text()
+    follow(opened, "Board")
+    assert "2" in opened.locator(".key dd").first.inner_text()
+
+
+def test_nothing_is_said_to_be_recorded_if_the_server_is_gone(opened, review):
+    opened.context.set_offline(True)
+    opened.keyboard.press("a")
+    opened.get_by_text("The server does not answer: nothing was recorded").wait_for()
+    opened.context.set_offline(False)
+    opened.wrong.clear()  # the browser says so as well
+    press(opened, "a")
+    assert len(review.store.events()) == 1
+
+
+def test_two_analysts_at_once_never_have_the_same_card(review, browser, tmp_path):
+    accounts = Accounts(tmp_path / "users")
+    for name in ("ana", "bo"):
+        accounts.add(name, Role.ANALYST, PASSWORD)
+    pages, seen = [], []
+    with serving(review, lambda: AccountDoor(accounts)) as (address, _):
+        for name in ("ana", "bo"):
+            page = browser.new_context().new_page()
+            page.set_default_timeout(SLOW)
+            page.goto(address)
+            sign_in(page, name)
+            pages.append(page)
+        for _ in range(4):
+            for page in pages:
+                seen.append(card(page))
+                press(page, "n")
+        for page in pages:
+            page.context.close()
+    assert len(seen) == len({*seen}) == 8
+    assert [event.who for event in review.store.events()] == ["ana", "bo"] * 4
+    assert {event.row for event in review.store.events()} == {*seen}
+
+
+def test_a_verdict_outlasts_the_session(review, browser, tmp_path):
+    accounts = Accounts(tmp_path / "users")
+    accounts.add("ana", Role.ANALYST, PASSWORD)
+    with serving(review, lambda: AccountDoor(accounts)) as (address, _):
+        page = browser.new_context().new_page()
+        page.set_default_timeout(SLOW)
+        page.goto(address)
+        sign_in(page, "ana")
+        first = card(page)
+        page.context.clear_cookies()
+        page.keyboard.press("a")
+        page.get_by_text("Your session ended").wait_for()
+        sign_in(page, "ana")
+        page.locator(".verdicts").wait_for()
+        assert review.store.labels() == {first: "anomaly"}
+        page.context.close()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_everything_fits_on_a_phone_with_and_without_scripts(scripts, opened, browser, review):
+    state = opened.context.storage_state()
+    context = browser.new_context(
+        viewport={"width": 360, "height": 740},
+        color_scheme="dark",
+        java_script_enabled=scripts,
+        storage_state=state,
+    )
+    page = context.new_page()
+    page.set_default_timeout(SLOW)
+    for path in ("", "judged", "board", "models", "log"):
+        page.goto(opened.address + path)
+        assert page.evaluate("() => document.documentElement.scrollWidth") == 360, path
+        assert page.evaluate(STICKS_OUT) == [], path
+    page.goto(opened.address)
+    first = card(page)
+    page.get_by_role("button", name="Normal").click()
+    page.get_by_text(f"{first}: normal").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.locator(f"#card-id:text-is('{first}')").wait_for()
+    assert review.store.labels() == {}
+    context.close()
+
+
+def test_script_in_a_cell_is_text(tmp_path, browser):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from devnet.review.desk.review import open_review
+
+    nasty = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
+    ids = [f"../../{i}?a=b&<b>'\"" for i in range(50)]
+    table = pa.table({"id": ids, "shop": [nasty] * 25 + ["x"] * 25, "amount": range(50)})
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path)
+    review = open_review(path, tmp_path / "review.db", who=nasty[:50], id_column="id")
+    with serving(review, LocalDoor) as (address, door):
+        page = browser.new_context().new_page()
+        dialogs = []
+        page.on("dialog", lambda dialog: dialogs.append(dialog) or dialog.dismiss())
+        page.goto(f"{address}sign-in?token={door.token}")
+        assert card(page) in ids
+        for verdict in ("a", "n"):
+            press(page, verdict)
+        for path in ("judged", "log", "models", "board"):
+            page.goto(address + path)
+            assert "taken" not in page.title()
+        assert {*review.store.labels()} <= {*ids}
+        page.context.close()
+    review.close()
+    assert dialogs == []
