@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from click.testing import CliRunner
 from support.experiments import record
 from support.pages import SCRIPT
+from support.reviews import open_locally
 
 from campaigns.campaign import Campaign
 from campaigns.sentences import diagnosis
@@ -24,6 +25,8 @@ from campaigns.small_models import small_table
 from campaigns.table_answers import read_cells
 from devnet.cli.main import main
 from devnet.cli.score import score
+from devnet.core.sentence import UserError
+from devnet.review.desk.review import open_review
 
 FORGED = "FORGED"  # begins a line only if a line break in a name made it one
 HOSTILE = [
@@ -57,6 +60,10 @@ HOSTILE = [
 ]
 UNSEEN = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+ADDRESSES = (  # attributes that a browser follows
+    *("src", "srcset", "href", "xlink:href", "action", "formaction", "data", "poster"),
+    *("background", "ping", "hx-get", "hx-post"),
 )
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 PLACES = [
@@ -121,7 +128,8 @@ class _Files:
         done = CliRunner().invoke(main, list(map(str, words)), env={"COLUMNS": "100"})
         is_exit = done.exception is None or isinstance(done.exception, SystemExit)
         assert is_exit, f"devnet {words[0]} ends in a traceback: {diagnosis(done.exception)}"
-        assert done.exit_code in (0, 1, 2), f"{words[0]} ends with {done.exit_code}"
+        codes = (0, 1, 2, 3) if words[0] == "drift" else (0, 1, 2)
+        assert done.exit_code in codes, f"{words[0]} ends with {done.exit_code}"
         for stream in (done.stdout, done.stderr):
             _check_text(f"devnet {words[0]}", stream)
         return done
@@ -175,21 +183,26 @@ def _refuse_constant(name: str) -> None:
 
 
 class _Elements(HTMLParser):
-    """Elements and attributes of a page, as a browser would see them."""
+    """Elements of a page, and attributes that act, as a browser would see them.
 
-    def __init__(self, text: str) -> None:
+    An attribute such as `data-column` may hold any text: nothing follows it.
+    """
+
+    def __init__(self, text: str, own: str) -> None:
         super().__init__()
         self.tags: list[str] = []
+        self.scripts: list[str | None] = []  # their addresses
         self.acting: list[str] = []
+        self._own = re.compile(own)  # an address that stays here
         self.feed(text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        if tag == "script":
+            self.scripts.append(dict(attributes).get("src"))
         for name, value in attributes:
-            is_foreign = name in ("src", "href", "srcset", "action") and not (
-                value or ""
-            ).startswith("#")
-            if name.startswith("on") or is_foreign or "javascript:" in (value or "")[:20]:
+            leads_away = name in ADDRESSES and not self._own.match(value or "")
+            if name.startswith("on") or leads_away:
                 self.acting.append(f"{tag} {name}={value!r}")
 
     handle_startendtag = handle_starttag
@@ -200,14 +213,19 @@ def _check_page(path: Path) -> None:
     if not path.exists():  # the verb refused
         return
     text = path.read_text(encoding="utf-8")
-    found = UNSEEN.search(text)
-    assert found is None, f"the page {path.name} has {found[0]!r}"
     n_scripts = text.count(f"<script>\n{SCRIPT}</script>")
-    elements = _Elements(text)
-    assert elements.tags.count("script") == n_scripts, "the page has a foreign script"
+    elements = _check_markup(f"the page {path.name}", text, own="#")
+    assert elements.scripts == [None] * n_scripts, "the page has a foreign script"
+
+
+def _check_markup(what: str, text: str, own: str) -> _Elements:
+    found = UNSEEN.search(text)
+    assert found is None, f"{what} has {found[0]!r}"
+    elements = _Elements(text, own)
     foreign = {"img", "iframe", "object", "base", "font", "blink", "marquee"} & {*elements.tags}
-    assert not foreign, f"the page has an element from a name: {foreign}"
-    assert not elements.acting, f"the page has {elements.acting[0]}"
+    assert not foreign, f"{what} has an element from a name: {foreign}"
+    assert not elements.acting, f"{what} has {elements.acting[0]}"
+    return elements
 
 
 def _fit(files: _Files) -> None:
@@ -266,6 +284,64 @@ def _compare(files: _Files) -> None:
     files.run(*words, "--report", files.page("compare.html"))
     _check_page(files.page("compare.html"))
     files.run_json(*words, "--group", files.given["category"])
+
+
+def _drift(files: _Files) -> None:
+    words = ["drift", files.model, files.table]
+    files.run(*words, "--report", files.page("drift.html"))
+    _check_page(files.page("drift.html"))
+    files.run_json(*words)
+
+
+def _labels(files: _Files) -> None:
+    """Verdicts with hostile ids, notes and names, into a store and out again."""
+    given = files.given
+    store = files.folder / ("l" + _file_name(given["model"]) + ".db")
+    ids = [f"{given['id']} {i}" for i in range(3)]
+    verdicts = pa.table(
+        {
+            "id": ids,
+            "verdict": ["anomaly", "normal", given["value"]],
+            "note": [given["other"]] * 3,
+            "who": [given["category"]] * 3,
+        }
+    )
+    for n_rows in (3, 2):  # with a verdict that is none, and without
+        pq.write_table(verdicts[:n_rows], files.folder / "verdicts.parquet")
+        words = ["labels", "import", store, files.folder / "verdicts.parquet"]
+        files.run(*words, "--table", files.table, "--id", f"{given['id']} of a row")
+    exported = files.folder / "labels.csv"
+    done = files.run("labels", "export", store, "-o", exported, "--spreadsheet-safe")
+    if done.exit_code == 0:
+        _check_cells(exported)
+    files.run_json("labels", "export", store, "-o", files.folder / "events.csv", "--events")
+    files.run("fit", files.table, "--labels", store, *METHOD, "-o", files.folder / "l.devnet")
+
+
+def _review(files: _Files) -> None:
+    """The analysts' page: every page of it, a verdict and a note."""
+    given = files.given
+    try:
+        review = open_review(
+            files.table,
+            files.folder / "review.db",
+            who=given["category"],
+            model=files.model if files.model.exists() else None,
+            id_column=f"{given['id']} of a row",
+        )
+    except UserError:  # the terminal shows its text, as other verbs prove
+        return
+    try:
+        browser = open_locally(review)
+        browser.judge("anomaly", note=given["other"])
+        browser.judge("normal", note=given["value"])
+        for path in ("/", "/judged", "/board", "/models", "/log"):
+            page = browser.get(path).text
+            elements = _check_markup(f"the page {path}", page, own="#|/(?!/)")
+            ours = all(one and one.startswith("/static/") for one in elements.scripts)
+            assert ours, f"the page {path} has a foreign script"
+    finally:
+        review.close()
 
 
 def _mistakes(files: _Files) -> None:
@@ -334,6 +410,9 @@ JOURNEYS = {
     "inspect": _inspect,
     "policy": _policy,
     "compare": _compare,
+    "drift": _drift,
+    "labels": _labels,
+    "review": _review,
     "mistakes": _mistakes,
     "experiment": _experiment,
 }

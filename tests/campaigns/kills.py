@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 from support.experiments import FILE, make_sets
@@ -57,6 +58,13 @@ VERBS = {
         f"alerts {suffix}": Verb([*ALERTS, "--output", f"out/a{suffix}"], [f"a{suffix}"])
         for suffix in (".parquet", ".csv", ".arrow")
     },
+    **{
+        f"labels export {suffix}": Verb(
+            ["labels", "export", "review.db", "-o", f"out/l{suffix}"], [f"l{suffix}"]
+        )
+        for suffix in (".parquet", ".csv")
+    },
+    "drift": Verb(["drift", "m.devnet", "table.parquet", "--report", "out/r.html"], ["r.html"]),
     "policy": Verb(["policy", "out/m.devnet", "--budget", "7"], ["m.devnet"], has_old=True),
     "compare": Verb([*COMPARE, "--repeats", "1", "--report", "out/r.html"], ["r.html"]),
     "experiment run": Verb(EXPERIMENT, ["results/quick.jsonl"]),
@@ -243,9 +251,23 @@ def _prepared() -> Path:
     pyarrow.csv.write_csv(table.slice(0, 2000), folder / "few.csv")
     TableModel(METHOD, random_state=0).fit(table, LABEL).save(folder / "m.devnet")
     make_sets(folder / "sets")
+    _import_verdicts(folder)
     (folder / "out" / "quick.toml").write_text(FILE)
     (folder / "out" / "results").mkdir()
     return folder
+
+
+def _import_verdicts(folder: Path) -> None:
+    """A store with verdicts on the first rows of the table."""
+    n_rows = 2000
+    verdicts = {"id": list(range(n_rows)), "verdict": ["anomaly", "normal"] * (n_rows // 2)}
+    pq.write_table(pa.table(verdicts), folder / "verdicts.parquet")
+    named = small_table(n_rows=n_rows).append_column("id", pa.array(verdicts["id"]))
+    pq.write_table(named, folder / "named.parquet")
+    words = ["labels", "import", "review.db", "verdicts.parquet", "--table", "named.parquet"]
+    done = _start([*words, "--id", "id", "--who", "ana"], folder)
+    _, error = done.communicate()
+    assert done.returncode == 0, f"labels are not imported: {error.decode()[-300:]}"
 
 
 @cache
