@@ -117,6 +117,15 @@ def test_the_scratch_folder_is_empty_even_after_a_kill(path):
     assert not folder.exists()
 
 
+def test_what_an_orphan_goes_on_writing_is_removed_at_the_end(path):
+    with ResultsFile(path) as file:
+        left_over = file.scratch_folder().__enter__()
+    with ResultsFile(path) as file, file.scratch_folder():
+        left_over.mkdir()  # it was writing while the folder was being removed
+        (left_over / "rows.npy").write_text("")
+    assert not left_over.exists()
+
+
 def test_an_unwritable_folder_gets_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     with (

@@ -168,17 +168,17 @@ class ResultsFile:
     def scratch_folder(self) -> Iterator[Path]:
         """A temporary empty folder.
 
-        Folders that killed processes left for the same file are removed. The name is new each
-        time, as orphans of such a process may still be writing.
+        Folders that killed processes left for the same file are removed, now and at the end, as
+        orphans of such a process may still be writing. For the same reason the name is new each
+        time.
         """
         name = hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]
-        for left_over in Path(tempfile.gettempdir()).glob(f"devnet-{name}-*"):
-            shutil.rmtree(left_over, ignore_errors=True)
-        folder = Path(tempfile.mkdtemp(prefix=f"devnet-{name}-"))
+        prefix = f"devnet-{name}-"
+        _remove_folders(prefix)
         try:
-            yield folder
+            yield Path(tempfile.mkdtemp(prefix=prefix))
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove_folders(prefix)
 
     def _lock(self) -> None:
         if fcntl is None:  # pragma: no cover - Windows
@@ -217,3 +217,9 @@ def _line(record: RunRecord) -> bytes:
     if not record.taken_from:
         del content["taken_from"]
     return (json.dumps(content) + "\n").encode()
+
+
+def _remove_folders(prefix: str) -> None:
+    """Remove temporary folders whose names begin so."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        shutil.rmtree(folder, ignore_errors=True)
