@@ -1,6 +1,7 @@
 """A saved model comes back bit for bit; a damaged file raises a clear error and nothing else."""
 
 import json
+import os
 import struct
 
 import numpy as np
@@ -389,3 +390,27 @@ def _saved_once(tmp_path_factory, cache={}):  # noqa: B006
         quick(hidden=(3,)).fit(rows, y).save(path)
         cache["found"] = path.read_bytes(), rows
     return cache["found"]
+
+
+def test_a_file_that_is_cut_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    """A mapped file would end the process."""
+    path = tmp_path / "m.devnet"
+    rows, y = make_task(0)[:2]
+    quick(hidden=(2000,)).fit(rows, y).save(path)
+    parse = json.loads
+
+    def cut(text):
+        os.truncate(path, 10_000)
+        return parse(text)
+
+    monkeypatch.setattr(json, "loads", cut)
+    with pytest.raises(ModelFileError, match="not a complete model file"):
+        devnet.load(path)
+
+
+def test_what_is_no_model_file_is_not_read_whole(tmp_path):
+    path = tmp_path / "m.devnet"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)  # a terabyte, of which nothing is on disk
+    with pytest.raises(ModelFileError, match="not a complete model file"):
+        devnet.load(path)

@@ -57,7 +57,9 @@ def test_the_long_name_of_an_unknown_tensor_is_cut(parts, tmp_path):
 
 
 def test_what_safetensors_says_of_a_long_text_is_cut(tmp_path):
-    header = json.dumps({"a": {"dtype": LONG, "shape": [1], "data_offsets": [0, 4]}}).encode()
+    metadata = {"devnet": json.dumps({"format": "devnet model", "format_version": 1})}
+    tensor = {"dtype": LONG, "shape": [1], "data_offsets": [0, 4]}
+    header = json.dumps({"__metadata__": metadata, "a": tensor}).encode()
     (tmp_path / "m").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
     with pytest.raises(ModelFileError, match="not a complete model file") as raised:
         devnet.load(tmp_path / "m")

@@ -1,19 +1,22 @@
 """A model on disk: one safetensors file with readable JSON in its header. No pickle.
 
 Reading trusts nothing: a truncated, foreign, newer, damaged or edited file raises a clear error.
+A file is read, never mapped: a mapped one that somebody truncates ends the process.
 """
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
+from safetensors.numpy import load as from_bytes
 from safetensors.numpy import save as to_bytes
 
 from devnet.core.arrays import is_module
@@ -31,6 +34,7 @@ CLASSES_DTYPES = frozenset(
 MAX_COUNT = 2**62
 MAX_ECHO = 200  # characters of a file that an error repeats
 HEADER = "devnet"  # key of the JSON text in the safetensors metadata
+LARGEST_LAYOUT = 100_000_000  # bytes at the start of a file that say what is in it
 PACKAGES = {
     "devnet": "deviation-network",
     "numpy": "numpy",
@@ -66,8 +70,8 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarra
 
     Files of version 0.1.0 have no checksum.
     """
-    with _opened(Path(path)) as (header, file):
-        tensors = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+    with _opened(Path(path)) as (header, start, file):
+        tensors = from_bytes(start + file.read())
     if CHECKSUM in header and not _is_intact(header, tensors):
         raise ModelFileError(
             f"{path} does not match its checksum: the file was damaged or edited. Copy it again "
@@ -78,13 +82,13 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarra
 
 def read_header(path: str | PathLike[str]) -> dict[str, Any]:
     """The header of a model file, if its format is known; nothing else is checked."""
-    with _opened(Path(path)) as (header, _):
+    with _opened(Path(path)) as (header, _, _):
         return header
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
-    """The header of a model file, and the file to read tensors from."""
+def _opened(path: Path) -> Iterator[tuple[dict[str, Any], bytes, BinaryIO]]:
+    """The header of a model file, the bytes that it was in, and the file to read on from."""
     if path.is_symlink() and not path.exists():
         raise FileNotFoundError(
             f"{path} is a link to {path.readlink()}, which does not exist; mend the link, or give "
@@ -101,16 +105,38 @@ def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
             f"{path} is a pipe or device, not a file; give the name of a model file."
         )
     try:
-        with safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
-            yield _parse_header(path, metadata.get(HEADER)), file
-    except (SafetensorError, OSError, TypeError, ValueError, AttributeError) as error:
+        with path.open("rb") as file:
+            start, metadata = _read_start(file)
+            yield _parse_header(path, metadata.get(HEADER)), start, file
+    except (SafetensorError, OSError, *_WRONG_TYPES) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
             f"{path} is not a complete model file ({cut(str(error), MAX_ECHO)}). Copy it again "
             "from its source, or save the model again."
         ) from error
+
+
+_WRONG_TYPES = (TypeError, ValueError, AttributeError, KeyError, IndexError, RecursionError)
+
+
+def _read_start(file: BinaryIO) -> tuple[bytes, dict[str, Any]]:
+    """The start of a safetensors file, which says what follows, and the metadata that it has.
+
+    Raises one of `_WRONG_TYPES`, before anything large is read, unless the file is complete.
+    """
+    length = file.read(8)
+    size = int.from_bytes(length, "little")
+    if size > LARGEST_LAYOUT:
+        raise ValueError("it does not begin like one")
+    text = file.read(size)
+    layout = json.loads(text.decode())
+    metadata = layout.pop("__metadata__", {})
+    n_bytes = max((entry["data_offsets"][1] for entry in layout.values()), default=0)
+    expected, found = len(length) + size + n_bytes, os.fstat(file.fileno()).st_size
+    if found != expected:
+        raise ValueError(f"it has {found:,} bytes instead of {expected:,}")
+    return length + text, metadata
 
 
 def _is_intact(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> bool:
