@@ -3,13 +3,15 @@
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import urllib.request
+from urllib.parse import urlencode
 
 import pytest
 from click.testing import CliRunner
-from support.reviews import quick_model, write_table
+from support.reviews import PASSWORD, quick_model, write_table
 
 from devnet.cli.main import main
 
@@ -39,11 +41,16 @@ def test_accounts_are_added_listed_changed_and_removed(tmp_path):
         (["--certificate", "c.pem"], "a certificate needs its key"),
         (["--behind-proxy", "127.0.0.1"], "nobody has an account yet"),
         (["--model", "missing.devnet"], "missing.devnet"),
+        (["--store", "nowhere/review.db"], "the folder nowhere does not exist; make it first"),
+        (["--entity", "customr"], "customr"),
+        (["--random", "0.7", "--unlike", "0.7"], "together at most 1"),
+        (["--certificate", "c.pem", "--key", "k.pem"], "there is no file c.pem"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(words, sentence, tmp_path):
     table = write_table(tmp_path)
-    done = run("review", table, "--store", tmp_path / "review.db", "--port", 0, *words)
+    store = () if "--store" in words else ("--store", tmp_path / "review.db")
+    done = run("review", table, *store, "--port", 0, *words)
     assert done.exit_code == 2
     assert sentence in " ".join(done.output.split())
     assert not (tmp_path / "review.db").exists()
@@ -71,3 +78,51 @@ def test_the_page_is_served_until_it_is_stopped(tmp_path):
             _, errors = server.communicate(timeout=60)
     assert "Traceback" not in errors
     assert store.exists()
+
+
+def test_accounts_of_a_mistyped_store_are_not_made(tmp_path):
+    done = run("review", "users", "list", "--store", tmp_path / "reveiw.db")
+    assert done.exit_code == 2
+    assert "nobody has an account for" in done.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_is_served_over_https(tmp_path):
+    store, key, certificate = (tmp_path / name for name in ("review.db", "key.pem", "cert.pem"))
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    made = ["-keyout", key, "-out", certificate, "-days", "2"]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made, *names]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+    run("review", "users", "add", "ana", "--role", "lead", "--store", store, given=f"{PASSWORD}\n")
+    words = [write_table(tmp_path), "--store", store, "--port", 0]
+    words += ["--certificate", certificate, "--key", key]
+    with subprocess.Popen(
+        [sys.executable, "-m", "devnet.cli", "review", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        try:
+            address = re.search(r"https://127\.0\.0\.1:\d+/", server.stdout.readline())[0]
+            context = ssl.create_default_context(cafile=certificate)
+            form = urlencode({"name": "ana", "password": PASSWORD}).encode()
+            asked = urllib.request.Request(
+                f"{address}sign-in", form, {"Origin": address.rstrip("/")}
+            )
+            opener = urllib.request.build_opener(
+                urllib.request.HTTPSHandler(context=context), urllib.request.HTTPCookieProcessor()
+            )
+            with opener.open(asked) as page:
+                assert "Your next cards" in page.read().decode()
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.communicate(timeout=60)
+
+
+def test_a_certificate_that_cannot_be_used_is_told_at_once(tmp_path):
+    for name in ("c.pem", "k.pem"):
+        (tmp_path / name).write_text("no certificate")
+    pems = ("--certificate", tmp_path / "c.pem", "--key", tmp_path / "k.pem")
+    done = run("review", "no table", "--store", tmp_path / "r.db", *pems)
+    assert done.exit_code == 2
+    assert "both must be PEM files" in " ".join(done.output.split())

@@ -1,9 +1,12 @@
 """What a user may type by mistake, and the sentence that answers it."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from support.payment_tables import fitted, make_table
 
 from devnet.cli.main import main
 
@@ -97,3 +100,41 @@ def test_a_scored_file_fitted_again_says_that_its_scores_are_left_out(devnet):
     for name in ("anomaly_score", "p_value", "is_alert"):
         assert name in done.stdout
     assert "the table was scored before" in done.stdout
+
+
+LONG = "x" * 252 + ".csv"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["score", "m.devnet", "t.csv", "-o", LONG],
+        ["fit", "t.csv", "--label", "fraud", "-o", LONG],
+        ["alerts", "m.devnet", "t.csv", "--output", LONG],
+        ["drift", "m.devnet", "t.csv", "--report", LONG],
+        ["score", LONG, "t.csv", "-o", "s.csv"],
+        ["inspect", LONG],
+        ["labels", "export", LONG, "-o", "l.csv"],
+        ["review", "t.csv", "--store", LONG],
+    ],
+)
+def test_names_that_are_too_long_get_a_sentence(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_table()[0].to_pandas().to_csv("t.csv", index=False)
+    fitted().save("m.devnet")
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 2
+    assert "File name too long; give a shorter name" in done.stderr
+    assert "Errno" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("place", "said"), [("t.csv", "a file has that name"), ("/proc/x", "make its folder first")]
+)
+def test_a_demo_that_has_no_place_gets_a_sentence(place, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("")
+    done = CliRunner().invoke(main, ["demo", "--folder", place, "--rows", "10000"])
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert "Errno" not in done.stderr

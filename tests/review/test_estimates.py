@@ -8,9 +8,9 @@ from scipy import stats
 
 from devnet.review.estimates import (
     by_day,
-    median_seconds,
     precision_by_model,
     remaining_anomalies,
+    seconds_per_card,
     share_interval,
     unbiased_estimate,
 )
@@ -140,16 +140,26 @@ def test_only_random_cards_that_were_judged_singly_tell_what_remains():
     random = {"reason": "random", "probability": 0.01}
     grouped = {**random, "together": 2, "token": "g", "verdict": "anomaly"}
     assert remaining_anomalies(listed({}, {"verdict": "anomaly"}, grouped, grouped), 50) is None
-    unsure = {**random, "verdict": "unsure"}
-    assert remaining_anomalies(listed(unsure), 50) is None
     events = listed(random, {**random, "verdict": "anomaly"})
-    assert remaining_anomalies(events, 50)[3:] == (2, 1)
+    assert remaining_anomalies(events, 50)[3:5] == (2, 1)
     undo = {"row": "r2", "undoes": 2, "verdict": "reopened"}
-    assert remaining_anomalies([*events, *listed({}, {}, undo)[2:]], 50)[3:] == (1, 0)
+    assert remaining_anomalies([*events, *listed({}, {}, undo)[2:]], 50)[3:5] == (1, 0)
     corrected = {"row": "r2", "verdict": "normal", "reason": "chosen"}
-    assert remaining_anomalies([*events, *listed({}, {}, corrected)[2:]], 50)[3:] == (2, 0)
+    assert remaining_anomalies([*events, *listed({}, {}, corrected)[2:]], 50)[3:5] == (2, 0)
     together = {**corrected, "together": 3}
-    assert remaining_anomalies([*events, *listed({}, {}, together)[2:]], 50)[3:] == (2, 1)
+    assert remaining_anomalies([*events, *listed({}, {}, together)[2:]], 50)[3:5] == (2, 1)
+
+
+def test_unsure_cards_may_be_either():
+    random = {"reason": "random", "probability": 0.01}
+    normal, anomaly = listed(*[random] * 20), {**random, "verdict": "anomaly"}
+    unsure = remaining_anomalies(listed(*[random] * 20, {**random, "verdict": "unsure"}), 90)
+    as_normal = remaining_anomalies(listed(*[random] * 21), 90)
+    as_anomaly = remaining_anomalies(listed(*[random] * 20, anomaly), 90)
+    assert (unsure.low, unsure.high) == (as_normal.low, as_anomaly.high)
+    assert as_normal.estimate < unsure.estimate < as_anomaly.estimate
+    assert (unsure.n_random, unsure.n_found, unsure.n_unsure) == (21, 0, 1)
+    assert remaining_anomalies(normal, 90).n_unsure == 0
 
 
 def test_anomalies_that_others_found_since_no_longer_remain():
@@ -222,5 +232,6 @@ def test_the_time_of_a_review_is_that_of_a_card():
     seconds = [5, 9, 100]
     parts = [{"dealt_at": START, "at": START + timedelta(seconds=one)} for one in seconds]
     group = {**parts[2], "token": "t3", "together": 2}
-    assert median_seconds(listed(*parts, group, {"reason": "imported"})) == 9
-    assert median_seconds(listed({})) is None
+    imported = {"reason": "imported", "who": "bo"}
+    assert seconds_per_card(listed(*parts, group, imported)) == 5  # after 5, 4 and 91 seconds
+    assert seconds_per_card(listed({})) is None

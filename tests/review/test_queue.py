@@ -160,7 +160,7 @@ def test_reviewed_rows_are_those_with_a_verdict_that_were_not_reopened(tmp_path)
 
 @pytest.mark.parametrize("shares", [Shares(-0.1, 0), Shares(0.6, 0.5)])
 def test_impossible_shares_are_refused(shares):
-    with pytest.raises(ValueError, match="give shares of at least 0, together at most 1: shares"):
+    with pytest.raises(ValueError, match="must be at least 0, and together at most 1"):
         Queue(np.zeros(3), shares=shares)
 
 

@@ -387,3 +387,13 @@ def test_threads_that_come_and_go_leave_no_connection_open(store):
         store.close()
         assert store.labels() == {}  # of the same moment
     assert open_files() < before
+
+
+def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch):
+    def full(*given):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr("devnet.review.store.make_tables", full)
+    with pytest.raises(StoreError):
+        LabelStore(tmp_path / "review.db", TABLE)
+    assert list(tmp_path.iterdir()) == []

@@ -120,3 +120,14 @@ def open_for(review, folder, *names):
             accounts.add(name, Role.LEAD if name == "lena" else Role.ANALYST, PASSWORD)
     app = review_app(review, AccountDoor(accounts), SHARED)
     return [Browser(app, SHARED, name) for name in names]
+
+
+def fold(desk, who, n_others=3):
+    """Somebody's first card, with some rows folded into it."""
+    lease = desk.hand(who)[0]
+    others = [one for one in range(600) if desk.holder(one) is None][:n_others]
+    lease.like_it = tuple(map(desk.ranked.standing, others))
+    desk._queue.hold(others)
+    desk._leases.end(lease)
+    desk._leases.give(lease, desk._clock(), first=True)
+    return lease

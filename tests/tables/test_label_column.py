@@ -5,7 +5,7 @@ import datetime
 import pyarrow as pa
 import pytest
 
-from devnet.tables.label_column import find_anomaly_value, label_text
+from devnet.tables.label_column import find_anomaly_value, label_text, written_label
 from devnet.tables.table_error import TableError
 
 
@@ -140,3 +140,8 @@ def test_grades_1_to_5_are_labels_of_which_one_is_to_be_named():
     with pytest.raises(TableError, match="only one can mark anomalies.*: anomaly='1'"):
         find_anomaly_value("grade", counts, 0)
     assert find_anomaly_value("amount", {"0.5": 3, "1.25": 4, "7": 5}, 0, "7") == "7"
+
+
+def test_labels_may_be_half_floats():
+    labels = pa.array([1.0, 0.0, None, 0.5], pa.float16())
+    assert written_label(labels).to_pylist() == ["1", "0", None, "0.5"]

@@ -122,12 +122,12 @@ def _make_up(path: Path, n_rows: int, say: Say) -> "np.ndarray":
     """Write the table; return the truth, which a bank would not know."""
     import pyarrow.parquet as pq
 
-    from devnet.core.whole_file import whole_file
+    from devnet.core.whole_file import whole_file, writing
     from devnet.datasets.payments import make_payments
 
     table, kind = make_payments(n_rows, seed=SEED)
-    with whole_file(path) as temporary:
-        pq.write_table(table.replace_schema_metadata(MARK), temporary)
+    with whole_file(path) as temporary, writing(path), temporary.open("wb") as file:
+        pq.write_table(table.replace_schema_metadata(MARK), file)
     n_fraud, n_labelled = int((kind != "normal").sum()), n_rows - table["fraud"].null_count
     say(
         f"{path} has {n_rows:,} made-up card payments in {table.num_columns} raw columns.",

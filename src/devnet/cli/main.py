@@ -1,7 +1,9 @@
 """The `devnet` command. A verb is one file here and one line in `VERBS`."""
 
+import errno
 import importlib
 import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +16,7 @@ except ImportError:  # pragma: no cover - an installation without extras
 
 from devnet.cli.spelling import worded
 from devnet.core.names import known
-from devnet.core.wording import visible
+from devnet.core.wording import path_text, visible
 
 VERBS = {  # each must import little: --help shows them all
     "fit": "devnet.cli.fit",
@@ -30,6 +32,16 @@ VERBS = {  # each must import little: --help shows them all
     "demo": "devnet.cli.demo",
     "data": "devnet.cli.data",
     "experiment": "devnet.cli.experiment",
+}
+
+ADVICE = {
+    errno.ENAMETOOLONG: "give a shorter name",
+    errno.ENOENT: "make its folder first, or give another name",
+    errno.ENOTDIR: "a file stands where a folder should; give another name",
+    errno.EEXIST: "a file has that name; give another one",
+    errno.ENOSPC: "free some space, or take another disk",
+    errno.EROFS: "take another place",
+    errno.EACCES: "take another place, or make it yours: chmod u+rwx",
 }
 
 
@@ -81,8 +93,18 @@ def _in_a_sentence() -> Iterator[None]:
         raise click.ClickException(visible(error.format_message())) from error
     except MemoryError as error:
         raise click.ClickException(visible(_out_of_memory(error))) from error
-    except (ValueError, OSError, ImportError) as error:
+    except OSError as error:
+        raise BadInput(visible(_refused(error))) from error
+    except (ValueError, ImportError) as error:
         raise BadInput(visible(worded(error))) from error
+
+
+def _refused(error: OSError) -> str:
+    """What the operating system refused, in a sentence if nobody gave it one."""
+    if error.errno is None or error.filename is None:
+        return worded(error)
+    advice = ADVICE.get(error.errno, "check the name, and that you may use it")
+    return f"{path_text(error.filename)} cannot be used: {os.strerror(error.errno)}; {advice}."
 
 
 def _out_of_memory(error: MemoryError) -> str:

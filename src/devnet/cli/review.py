@@ -3,12 +3,14 @@
 import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from devnet.cli.table_options import as_json
 from devnet.cli.terminal import echo, echo_json
+from devnet.core.wording import path_text
 
 if TYPE_CHECKING:
     from devnet.review.server.accounts import Accounts
@@ -66,6 +68,20 @@ _store = click.option(
 @click.option(
     "--entity", metavar="COLUMN", help="Show a row with others of the same, say, customer."
 )
+@click.option(
+    "--random",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    help="Share of cards that are random rows: they tell how many anomalies are missed.",
+)
+@click.option(
+    "--unlike",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    help="Share of cards that are unlike the other rows: kinds that nobody labelled.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
@@ -100,6 +116,8 @@ def review(
     label: str | None,
     anomaly: str | None,
     entity: str | None,
+    random: float,
+    unlike: float,
     wants_json: bool,
     **where: Any,
 ) -> None:
@@ -118,14 +136,19 @@ def review(
     try:
         from devnet.review.desk.review import open_review
         from devnet.review.desk.server_lock import only_server
+        from devnet.review.queue import Shares
         from devnet.review.server.app import review_app
         from devnet.review.server.listening import Listening
-        from devnet.review.server.serving import bind, make_server
+        from devnet.review.server.serving import bind, check_certificate, make_server
+        from devnet.review.store_file import refuse_odd
     except ImportError as error:  # pragma: no cover - an installation without extras
         raise ImportError(f"{_NEEDED} ({error})") from error
 
+    asked = Listening(**where)
+    check_certificate(asked)
+    refuse_odd(store, may_be_made=True)
     with only_server(store), ExitStack() as closing:
-        sock, listening = bind(Listening(**where))
+        sock, listening = bind(asked)
         closing.enter_context(sock)
         door, address = _door(store, listening)
         opened = open_review(
@@ -137,9 +160,12 @@ def review(
             label=label,
             anomaly=anomaly,
             entity=entity,
+            shares=Shares(random, unlike),
             say=lambda text: echo(f"{text} ...", err=True),
         )
         closing.callback(opened.close)
+        for change in opened.desk.ranked.changes:
+            echo(f"Note: {change}", err=True)
         server = make_server(review_app(opened, door, listening), listening)
         opened.desk.read_ahead()
         opened.find_unlike()
@@ -161,10 +187,7 @@ def _door(store: Path, listening: "Listening") -> "tuple[Door, str]":
         return door, f"{listening.address}sign-in?token={door.token}"
     path = accounts_beside(store)
     if not path.exists() or not (accounts := Accounts(path)).everybody():
-        raise click.UsageError(
-            f"nobody has an account yet; add a lead first: devnet review users add NAME --role "
-            f"lead --store {store}"
-        )
+        raise click.UsageError(f"nobody has an account yet; {_add(store)}")
     return AccountDoor(accounts), listening.address
 
 
@@ -200,7 +223,7 @@ def add(name: str, role: str, store: Path) -> None:
     """Add an account; its password is asked for, or read from standard input."""
     from devnet.review.server.visitors import Role
 
-    _accounts(store).add(name, Role(role), _password())
+    _accounts(store, may_make=True).add(name, Role(role), _password())
     echo(f"{name} may sign in as {role}.")
 
 
@@ -230,10 +253,20 @@ def list_users(store: Path) -> None:
         echo(f"{one.name}  {one.role}")
 
 
-def _accounts(store: Path) -> "Accounts":
+def _accounts(store: Path, *, may_make: bool = False) -> "Accounts":
     from devnet.review.server.accounts import Accounts, accounts_beside
+    from devnet.review.store_file import refuse_odd
 
-    return Accounts(accounts_beside(store))
+    refuse_odd(store, may_be_made=True)
+    path = accounts_beside(store)
+    if not (may_make or path.exists()):
+        raise click.UsageError(f"nobody has an account for {path_text(store)} yet; {_add(store)}")
+    return Accounts(path)
+
+
+def _add(store: Path) -> str:
+    command = f"devnet review users add NAME --role lead --store {quote(path_text(store))}"
+    return f"add a lead first: {command}"
 
 
 def _password() -> str:

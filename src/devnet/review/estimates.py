@@ -4,20 +4,25 @@ How many anomalies remain among the rows that nobody reviewed is estimated from 
 were judged singly, and from nothing else. The k-th of them was drawn uniformly from M_k open rows,
 of which A_k were anomalies. Those that were found since, F_k, are known, so A_k - F_k remain, and
 the mean of M_k X_k - F_k over all draws, X_k being 1 for an anomaly, is an unbiased estimate: it
-does not matter that other rows were chosen by models that learned from these verdicts.
+does not matter that other rows were chosen by models that learned from these verdicts. A card that
+somebody was unsure about may be either: it counts as half an anomaly, as none at the lower end of
+the interval and as one at its upper end.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, tzinfo
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from devnet.review.events import ANOMALY, HIGHEST, LABELS, RANDOM, UNSURE, Event, standing
+from devnet.review.events import ANOMALY, HIGHEST, LABELS, NORMAL, RANDOM, UNSURE, Event, standing
 
 CONFIDENCE = 0.95
+LONGEST_SECONDS = 3600.0  # of a review; a card that lay open longer was not looked at
+COUNTS = {ANOMALY: 1.0, UNSURE: 0.5, NORMAL: 0.0}  # as anomalies
 
 
 class Precision(NamedTuple):
@@ -39,11 +44,12 @@ class Precision(NamedTuple):
 class Remaining(NamedTuple):
     """Anomalies that are estimated to remain among open rows."""
 
-    estimate: float  # unbiased, but for being cut to the interval
+    estimate: float  # unbiased, but for being cut to the interval and for unsure cards
     low: float
     high: float
     n_random: int  # random cards that tell it
     n_found: int  # anomalies among them
+    n_unsure: int  # of them, that may be either
 
 
 class Day(NamedTuple):
@@ -59,7 +65,7 @@ class _Draw(NamedTuple):
 
     at: datetime  # when it was dealt
     n_open: int  # rows that it was drawn from
-    is_anomaly: bool
+    counts: float  # as so many anomalies: 1, 0, or in between
 
 
 def precision_by_model(events: Iterable[Event]) -> list[Precision]:
@@ -109,18 +115,20 @@ def remaining_anomalies(
         return None
     others = np.sort([at.timestamp() for at in _other_finds(stood)])
     since = len(others) - np.searchsorted(others, [one.at.timestamp() for one in draws], "right")
-    is_anomaly = np.array([one.is_anomaly for one in draws])
+    counts = np.array([one.counts for one in draws])
     sizes = np.array([one.n_open for one in draws], dtype=float)
-    n_found = int(is_anomaly.sum())
-    low, high = _interval(n_found, sizes, since, n_open, (1 - confidence) / 2)
-    estimate = np.clip(unbiased_estimate(is_anomaly, sizes, since), low, high)
-    return Remaining(float(estimate), low, high, len(draws), n_found)
+    n_found, n_possible = int((counts == 1).sum()), int((counts > 0).sum())
+    tail = (1 - confidence) / 2
+    low = _interval(n_found, sizes, since, n_open, tail)[0]
+    high = _interval(n_possible, sizes, since, n_open, tail)[1]
+    estimate = np.clip(unbiased_estimate(counts, sizes, since), low, high)
+    return Remaining(float(estimate), low, high, len(draws), n_found, n_possible - n_found)
 
 
-def unbiased_estimate(is_anomaly: np.ndarray, sizes: np.ndarray, since: np.ndarray) -> float:
+def unbiased_estimate(counts: np.ndarray, sizes: np.ndarray, since: np.ndarray) -> float:
     """The mean of M_k X_k - F_k, given X_k, M_k and what others found since; may be negative."""
-    found_since = since + is_anomaly[::-1].cumsum()[::-1]
-    return float(np.mean(sizes * is_anomaly - found_since))
+    found_since = since + counts[::-1].cumsum()[::-1]
+    return float(np.mean(sizes * counts - found_since))
 
 
 def _random_draws(stood: Sequence[Event]) -> Iterable[_Draw]:
@@ -128,8 +136,8 @@ def _random_draws(stood: Sequence[Event]) -> Iterable[_Draw]:
     single = {event.row: event.verdict for event in stood if event.together == 1}
     drawn = {event.row: event for event in reversed(stood) if _is_random(event)}
     for row, event in drawn.items():
-        if single[row] in LABELS and event.probability is not None:
-            yield _Draw(_dealt(event), round(1 / event.probability), single[row] == ANOMALY)
+        if single[row] in COUNTS and event.probability is not None:
+            yield _Draw(_dealt(event), round(1 / event.probability), COUNTS[single[row]])
 
 
 def _other_finds(stood: Sequence[Event]) -> Iterable[datetime]:
@@ -203,8 +211,19 @@ def by_day(events: Iterable[Event], zone: tzinfo = UTC) -> list[Day]:
     return [Day(day, n, confirmed[day]) for day, n in sorted(reviewed.items())]
 
 
-def median_seconds(events: Iterable[Event]) -> float | None:
-    """Median time from dealing a card to its verdict; None if no card was dealt."""
-    cards = {event.token: event for event in standing(events) if event.dealt_at is not None}
-    spent = [(one.at - one.dealt_at).total_seconds() for one in cards.values() if one.dealt_at]
-    return float(np.median(spent)) if spent else None
+def seconds_per_card(events: Iterable[Event]) -> float | None:
+    """Median time that somebody looked at a card: since it was dealt, or since their last verdict.
+
+    Cards are dealt some at a time, so the later of both is when they turned to it. None if no
+    card was judged.
+    """
+    judged = [event for event in standing(events) if event.verdict in COUNTS]
+    last: dict[str, datetime] = {}
+    spent = []
+    for event in {one.token: one for one in judged}.values():
+        if event.dealt_at is not None:
+            start = max(event.dealt_at, last.get(event.who, event.dealt_at))
+            spent.append((event.at - start).total_seconds())
+        last[event.who] = event.at
+    looked_at = [one for one in spent if 0 <= one <= LONGEST_SECONDS]
+    return median(looked_at) if looked_at else None

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from devnet.core.sentence import UserError
-from devnet.core.wording import cut
+from devnet.core.wording import cut, visible
 
 ANOMALY, NORMAL, UNSURE, REOPENED = "anomaly", "normal", "unsure", "reopened"
 VERDICTS = (ANOMALY, NORMAL, UNSURE, REOPENED)
@@ -73,6 +73,30 @@ class Event(NamedTuple):
     together: int  # rows that got the verdict at once; 1 if it was given singly
     token: str  # of the request, shared by rows that got the verdict at once
     undoes: int | None  # the event that this one takes back
+
+
+class TakenOver(NamedTuple):
+    """What became of verdicts from elsewhere."""
+
+    n_added: int
+    n_known: int  # the store has the same verdict already
+    n_other: int  # the store has another one, which stays unless it is to be replaced
+
+
+class JudgedMeanwhile(StoreError):
+    """A row has a later verdict than whoever judges it knew.
+
+    Attributes
+    ----------
+    latest : Event
+    """
+
+    def __init__(self, latest: Event) -> None:
+        self.latest = latest
+        super().__init__(
+            f"{cut(visible(latest.row))} was judged meanwhile: {latest.verdict}, by {latest.who}. "
+            "Your verdict was not recorded; open the row if you see it otherwise."
+        )
 
 
 def standing(events: Iterable[Event]) -> list[Event]:

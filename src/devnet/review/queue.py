@@ -1,4 +1,4 @@
-"""What to show next: the highest rows, some random ones, and some unlike anything known.
+"""What to show next: the highest rows, some random ones, and some unlike the others.
 
 Random rows tell without bias how many anomalies are missed, so a random card is one row that was
 drawn uniformly from all rows that were open, and is never folded. What is dealt depends on scores,
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from devnet.core.seeds import as_generator
-from devnet.core.sentence import Setting, UserError
+from devnet.core.sentence import UserError
 from devnet.review.events import HIGHEST, RANDOM, REOPENED, UNLIKE, Event
 
 FOLDED_AT_ONCE = 1000  # rows, in the order of their scores; near-duplicates are looked for in them
@@ -61,7 +61,7 @@ class Queue:
         Groups near-duplicates, see `devnet.tables.folding`. It is asked about the next rows when
         they are about to be dealt. By default, nothing is folded.
     unlike : array of shape (n_rows,), optional
-        How unlike anything known rows are. By default, no card is dealt for that reason.
+        How unlike the others rows are. By default, no card is dealt for that reason.
     reviewed : iterable of int
         Rows that are settled already, see `reviewed_rows`.
     n_dealt : int, default=0
@@ -87,7 +87,7 @@ class Queue:
         reviewed: Iterable[int] = (),
         n_dealt: int = 0,
     ) -> None:
-        _check_shares(shares)
+        check_shares(shares)
         self.shares, self.n_dealt = shares, n_dealt
         self._scores, self._fold = scores, fold
         generator = as_generator(seed)
@@ -138,6 +138,19 @@ class Queue:
         self.n_dealt = n_dealt
         return cards
 
+    def blocks_ahead(self) -> list[np.ndarray]:
+        """The rows that `fold` will be asked about: those of the highest open row, and the next."""
+        row = self._lines[HIGHEST].first(self._is_free)
+        if row is None:
+            return []
+        first = self._block(row)
+        blocks = [self._rows_of(block) for block in (first, first + 1)]
+        return [rows for rows in blocks if len(rows)]
+
+    def is_open(self, row: int) -> bool:
+        """Whether a row is not settled."""
+        return not self._is_settled[row]
+
     def hold(self, rows: Iterable[int]) -> None:
         """Keep rows from being dealt, such as one that somebody searched for and looks at."""
         self._mark(rows, is_held=True)
@@ -181,14 +194,21 @@ class Queue:
         """The free rows that are nearly the same, the highest first."""
         if self._fold is None:
             return ()
-        block = (int(self._rank[row]) - 1) // FOLDED_AT_ONCE
+        block = self._block(row)
         if block not in self._groups:
-            start = block * FOLDED_AT_ONCE
-            rows = self._lines[HIGHEST].rows[start : start + FOLDED_AT_ONCE]
+            rows = self._rows_of(block)
             groups = [rows[positions].tolist() for positions in self._fold(rows)]
             self._groups[block] = {one: group for group in groups for one in group}
         group = self._groups[block].get(row, [row])
         return tuple(one for one in group if one != row and self._is_free[one])
+
+    def _block(self, row: int) -> int:
+        """Which of the blocks that are folded at once a row is in."""
+        return (int(self._rank[row]) - 1) // FOLDED_AT_ONCE
+
+    def _rows_of(self, block: int) -> np.ndarray:
+        start = block * FOLDED_AT_ONCE
+        return self._lines[HIGHEST].rows[start : start + FOLDED_AT_ONCE]
 
 
 class _Line:
@@ -217,11 +237,12 @@ def reviewed_rows(latest: Mapping[str, Event]) -> list[str]:
     return [row for row, event in latest.items() if event.verdict != REOPENED]
 
 
-def _check_shares(shares: Shares) -> None:
+def check_shares(shares: Shares) -> None:
+    """Refuse shares that cannot be."""
     if min(shares) < 0 or sum(shares) > 1:
         raise UserError(
-            *("the shares of random rows and of rows unlike anything known are ", str(shares)),
-            *("; give shares of at least 0, together at most 1: ", Setting("shares")),
+            f"the shares of random rows, {shares.random:g}, and of rows unlike the others, "
+            f"{shares.unlike:g}, must be at least 0, and together at most 1."
         )
 
 

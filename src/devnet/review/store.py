@@ -19,7 +19,6 @@ from devnet.core.wording import cut, path_text
 from devnet.review.connections import Connections
 from devnet.review.events import (
     IMPORTED,
-    LABELS,
     LONGEST_NOTE,
     LONGEST_TOKEN,
     LONGEST_WHO,
@@ -29,7 +28,9 @@ from devnet.review.events import (
     Event,
     GivenLabel,
     Judged,
+    JudgedMeanwhile,
     StoreError,
+    TakenOver,
     check_choice,
     check_dealt,
     check_judged,
@@ -67,14 +68,6 @@ class ModelRecord(NamedTuple):
     last_event: int  # that it knew; 0 is none
     figures: dict[str, Any]  # as measured at training
     parent: int | None  # the model before it
-
-
-class TakenOver(NamedTuple):
-    """What became of verdicts from elsewhere."""
-
-    n_added: int
-    n_known: int  # the store has the same verdict already
-    n_other: int  # the store has another one, which stays unless it is to be replaced
 
 
 class _Request(NamedTuple):
@@ -138,15 +131,18 @@ class LabelStore:
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self.path = Path(path)
-        self._now = now
+        self.path, self._now = Path(path), now
         refuse_odd(self.path, may_be_made=table is not None)
+        was_there = self.path.exists()
         self._connections = Connections(self.path, may_make=table is not None)
         try:
             with in_words(self.path):
                 self._open(table)
         except BaseException:
+            is_blank = not was_there and is_new(self._connections.writer)
             self.close()
+            if is_blank:  # it could not be made
+                self.path.unlink(missing_ok=True)
             raise
 
     def _open(self, table: ReviewedTable | None) -> None:
@@ -198,6 +194,7 @@ class LabelStore:
         dealt: Dealt = CHOSEN_BY_HAND,
         model: int | None = None,
         token: str | None = None,
+        seen: Mapping[str, int] | None = None,
     ) -> list[Event]:
         """Record a verdict on one row, or on rows that were folded into one card.
 
@@ -214,6 +211,9 @@ class LabelStore:
             Number of the model that ranked the rows.
         token : str, optional
             Names the request. A request that is sent again with its token is recorded once.
+        seen : mapping of str to int, optional
+            The number of each row's latest event that whoever judges knew, 0 for none. If there
+            is a later one, JudgedMeanwhile is raised and nothing is recorded.
 
         Returns
         -------
@@ -229,6 +229,7 @@ class LabelStore:
             known = _with_token(write, token)
             if known:
                 return _same_request(known, verdict, [one.row for one in rows])
+            _refuse_unseen(write, seen or {})
             request = _Request(verdict, note, who, at, dealt, model, len(rows), token)
             _insert(write, [request.about(one) for one in rows])
             return _with_token(write, token)
@@ -390,6 +391,13 @@ def _same_request(known: list[Event], verdict: str, rows: list[str]) -> list[Eve
     return known
 
 
+def _refuse_unseen(read: sqlite3.Connection, seen: Mapping[str, int]) -> None:
+    for row, number in seen.items():
+        later = list(_events(read, "WHERE row = ? AND number > ? ORDER BY number", row, number))
+        if later:
+            raise JudgedMeanwhile(later[-1])
+
+
 def _insert(write: sqlite3.Connection, events: Sequence[Event]) -> None:
     """Add events; they get the next numbers."""
     write.executemany(
@@ -434,8 +442,3 @@ def _models(read: sqlite3.Connection, which: str, *values: Any) -> Iterator[Mode
 
 def _json(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
-
-
-def count_labels(labels: Mapping[str, str]) -> dict[str, int]:
-    """How many rows have each label."""
-    return {label: sum(one == label for one in labels.values()) for label in LABELS}

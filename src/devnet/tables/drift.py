@@ -66,7 +66,7 @@ class Drift(NamedTuple):
         if n_more < 2:
             return texts
         more = count_text(n_more, "other change", "other changes")
-        return [*texts[:N_NOTES], f"{more} since training; the table's drift lists all"]
+        return [*texts[:N_NOTES], f"{more} since training; devnet drift MODEL TABLE lists all"]
 
 
 def find_drift(model: "TableModel", table: Any, *, on_rows: OnRows | None = None) -> Drift:

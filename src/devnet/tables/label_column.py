@@ -69,6 +69,8 @@ def written_label(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_floating(column.type):
+        if pa.types.is_float16(column.type):  # which Arrow cannot round
+            column = column.cast(pa.float32())
         column = pc.if_else(pc.is_nan(column), None, column)
         is_whole = pc.and_(pc.equal(pc.floor(column), column), pc.less(pc.abs(column), 2.0**53))
         whole = pc.if_else(is_whole, column, 0).cast(pa.int64(), safe=False).cast(pa.string())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from devnet.core.read_ahead import map_ahead
+from devnet.core.read_ahead import bytes_of, map_ahead
 from devnet.core.sentence import Sentence
 from devnet.core.wording import shown
 from devnet.detectors.base import ScoreError
@@ -275,7 +275,7 @@ def _score_batches(
             raise error.at(int(number[error.row])) from None
         return done, ScoredBatch(batch, number, scores)
 
-    return map_ahead(scored, _numbered(batches), n_threads)
+    return map_ahead(scored, _numbered(batches), n_threads, size=lambda one: bytes_of(one[1]))
 
 
 def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:

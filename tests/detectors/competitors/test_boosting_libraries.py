@@ -95,3 +95,14 @@ def test_contributions_are_not_read_off_trees_whose_inner_nodes_have_no_value(me
     model = method()
     model.projection_ = None
     assert model.own_contributions(np.zeros((1, 2)), np.zeros(2)) is None
+
+
+@installed
+def test_rows_that_are_all_the_same_get_an_answer_or_a_sentence(method):
+    rows, y = np.ones((50, 3)), np.arange(50) < 5
+    try:
+        scores = quick(method).fit(rows, y).anomaly_score(rows)
+    except ValueError as error:
+        assert "all rows are the same" in str(error)  # noqa: PT017
+    else:
+        assert len({*scores.tolist()}) == 1

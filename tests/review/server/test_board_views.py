@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from support.reviews import card_id, open_for, small_review
 
-from devnet.review.desk.board import make_board, seconds_per_card
+from devnet.review.desk.board import make_board
+from devnet.review.estimates import seconds_per_card
 from devnet.review.events import Event
 
 START = datetime(2026, 11, 16, 9, tzinfo=UTC)

@@ -2,13 +2,20 @@
 
 import time
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from support.payment_tables import make_table
 from support.reviews import card_id, open_for, open_locally, small_review
 
+from devnet import TableModel
 from devnet.core.sentence import UserError
 from devnet.review.desk.review import open_review
 from devnet.review.desk.server_lock import only_server
+from devnet.review.events import StoreError
+from devnet.review.queue import Shares
 
 
 @pytest.fixture
@@ -93,8 +100,6 @@ def test_only_leads_train_and_only_one_at_a_time(review, tmp_path):
 
 
 def test_without_a_model_it_starts_without_labels(tmp_path):
-    from support.payment_tables import make_table
-
     table = tmp_path / "t.parquet"
     pq.write_table(make_table(600)[0].drop_columns("fraud"), table)
     review = open_review(table, tmp_path / "review.db", who="boot")
@@ -145,7 +150,98 @@ def test_some_cards_are_unlike_the_others(review):
     review.desk._shares = review.desk._shares._replace(unlike=0.5)
     review.find_unlike().join()
     browser = open_locally(review)
-    assert "unlike the rows that are known" in "".join(
+    assert "unlike the other rows" in "".join(
         browser.get("/", row=one.leader.row).text for one in review.desk.hand("root")
     )
     assert {lease.dealt.reason for lease in review.desk.hand("ana")} >= {"highest", "unlike"}
+
+
+def test_after_a_start_without_labels_some_cards_are_unlike_the_others(tmp_path):
+    table = tmp_path / "t.parquet"
+    pq.write_table(make_table(600)[0].drop_columns("fraud"), table)
+    review = open_review(
+        table, tmp_path / "review.db", who="boot", shares=Shares(random=0, unlike=0.5)
+    )
+    assert review.find_unlike() is None  # the first model ranks by that
+    browser = open_locally(review)
+    judge_some(browser)
+    review.train("root")
+    wait(review)
+    assert review.trainer.problem == ""
+    assert {lease.dealt.reason for lease in review.desk.hand("ana")} == {"highest", "unlike"}
+    review.close()
+
+
+def test_columns_of_many_values_do_not_count_at_the_start(tmp_path):
+    """Of two hundred customers, those with a few more rows are not unlike the others."""
+    rng = np.random.default_rng(0)
+    n_rows = 3000
+    amount = rng.lognormal(size=n_rows)
+    amount[:30] *= 50
+    columns = {"customer": [f"C{one}" for one in rng.integers(0, 200, n_rows)], "amount": amount}
+    columns["shop"] = rng.choice(["baker", "grocer"], n_rows)
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    review = open_review(tmp_path / "t.parquet", tmp_path / "r.db", who="boot")
+    assert [one.name for one in review.desk.ranked.opened.model.encoder_.columns] == [
+        *("amount", "shop")
+    ]
+    assert np.median(np.argsort(np.argsort(-review.desk.ranked.scores))[:30]) < 100
+    for i in range(4):
+        open_locally(review).judge("anomaly" if i < 3 else "normal")
+    review.train("root")
+    wait(review)
+    learned = review.models.open(review.in_use)  # which may learn from all columns again
+    assert "customer" in [one.name for one in learned.encoder_.columns]
+    review.close()
+
+
+def test_a_model_is_in_use_only_if_it_ranks(review, monkeypatch):
+    monkeypatch.setattr(
+        "devnet.review.desk.ranked_table.RankedTable.prepare",
+        lambda self: (_ for _ in ()).throw(OSError("the disk is gone")),
+    )
+    judge_some(open_locally(review), 4)
+    review.train("root")
+    wait(review)
+    assert "the disk is gone" in review.trainer.problem
+    assert review.in_use.number == review.desk.ranked.model == 1
+
+
+def test_another_model_that_is_given_has_the_first_as_its_parent(review, tmp_path):
+    review.store.close()
+    other = tmp_path / "other.devnet"
+    TableModel("iForest", random_state=1).fit(make_table(600)[0], "fraud").save(other)
+    again = small_review(tmp_path, model=other)
+    assert (again.in_use.number, again.in_use.parent) == (2, 1)
+    again.close()
+
+
+def test_a_store_that_was_killed_while_it_was_made_is_made(tmp_path):
+    (tmp_path / "review.db").write_bytes(b"")
+    small_review(tmp_path).close()
+
+
+def test_the_store_of_another_table_and_another_label_are_told(review, tmp_path):
+    review.store.close()
+    other = pa.table({"a": [1, 2, 3], "b": [4, 5, 6]})
+    pq.write_table(other, tmp_path / "other.parquet")
+    with pytest.raises(StoreError, match=r"is the store of payments\.parquet, and other\.parquet"):
+        open_review(tmp_path / "other.parquet", tmp_path / "review.db", who="boot")
+    table = tmp_path / "payments.parquet"
+    with pytest.raises(UserError, match="was made with the labels in 'fraud'"):
+        open_review(table, tmp_path / "review.db", who="boot", label="shop")
+
+
+def test_changes_since_the_model_learned_are_told(tmp_path):
+    review = small_review(tmp_path)
+    assert "has changed since" not in open_locally(review).get("/models").text
+    review.close()
+    changed = make_table(600)[0]
+    at = changed.schema.get_field_index("amount")
+    changed = changed.set_column(at, "amount", pc.multiply(changed["amount"], 100.0))
+    pq.write_table(changed, tmp_path / "payments.parquet")
+    again = open_review(tmp_path / "payments.parquet", tmp_path / "review.db", who="boot")
+    told = open_locally(again).get("/models").text
+    assert "The table has changed since model 1 learned" in told
+    assert "amount" in told
+    again.close()

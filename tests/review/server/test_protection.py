@@ -5,12 +5,18 @@ from hashlib import sha256
 from importlib.resources import files
 
 import pytest
-from support.review_site import SHARED, local_site, shared_site
+from starlette.testclient import TestClient
+from support.review_site import LOCAL, SHARED, local_site, shared_site
+from support.reviews import PASSWORD
 
 from devnet.core.sentence import UserError
 from devnet.review.server.accounts import Accounts
+from devnet.review.server.app import make_app
+from devnet.review.server.doors import LocalDoor
 from devnet.review.server.listening import Listening
 from devnet.review.server.protection import HEADERS
+from devnet.review.server.site import Site
+from devnet.review.server.visitors import Role
 
 HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"  # of htmx.org 2.0.11
 POLICY = (
@@ -78,6 +84,40 @@ def test_reading_never_writes(signed_in):
     assert notes.kept == []
 
 
+def test_an_address_signs_nobody_in_but_by_its_token(tmp_path):
+    accounts = Accounts(tmp_path / "users")
+    accounts.add("ana", Role.ANALYST, PASSWORD)
+    notes = shared_site(accounts)
+    form = {"name": "ana", "password": PASSWORD, "then": "/keep", "kept_a": "b", "token": "x"}
+    answer = notes.client(peer=SHARED.proxy).get("/sign-in", params=form)
+    assert answer.status_code == 200
+    assert "set-cookie" not in answer.headers
+    notes, token = local_site()
+    kept = {"token": token, "then": "/keep", "kept_a": "b"}
+    assert notes.client().head("/sign-in", params=kept).status_code == 200
+    assert notes.client().get("/sign-in", params=kept).status_code == 303  # not used up
+    assert notes.kept == []
+
+
+def test_errors_of_ours_have_a_sentence_and_the_headers(signed_in):
+    _, client = signed_in
+    answers = [client.get("/nowhere"), failing_client().get("/")]
+    assert [one.status_code for one in answers] == [404, 500]
+    for one, sentence in zip(answers, ["no such page", "its log says why"], strict=True):
+        assert sentence in one.text
+        assert {name: one.headers[name] for name in HEADERS} == HEADERS
+
+
+def failing_client():
+    """A browser of a site whose only page fails."""
+    door = LocalDoor()
+    site = Site(door, LOCAL, "payments")
+    app = make_app(site, [site.reads("/", lambda visit: 1 / 0)])
+    client = TestClient(app, base_url=LOCAL.address, raise_server_exceptions=False)
+    client.get("/sign-in", params={"token": door.token})
+    return client
+
+
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
@@ -112,6 +152,29 @@ def test_the_address_is_the_one_that_the_proxy_saw(tmp_path):
         client.post("/sign-in", data={"name": f"n{i}", "password": "x"})
     answer = client.post("/sign-in", data={"name": "n", "password": "x"})
     assert "too many attempts" in answer.text
+
+
+def test_lines_that_a_client_forged_do_not_count(tmp_path):
+    notes = shared_site(Accounts(tmp_path / "users"))
+    for i in range(20):
+        lines = [("x-forwarded-for", f"1.2.3.{i}"), ("x-forwarded-for", f"203.0.113.9:{5000 + i}")]
+        client = notes.client(SHARED.proxy)
+        del client.headers["x-forwarded-for"]
+        answer = client.post("/sign-in", data={"name": f"n{i}", "password": "x"}, headers=lines)
+        assert answer.status_code == 401
+    last = client.post("/sign-in", data={"name": "n", "password": "x"}, headers=lines)
+    assert "too many attempts" in last.text
+
+
+@pytest.mark.parametrize("sent", ["unknown", "", "1.2.3.4, _hidden"])
+def test_a_client_without_an_address_is_refused(sent, tmp_path):
+    notes = shared_site(Accounts(tmp_path / "users"))
+    answer = notes.client(SHARED.proxy, **{"x-forwarded-for": sent}).get("/sign-in")
+    assert (answer.status_code, "client's address" in answer.text) == (403, True)
+
+
+def test_names_are_known_however_they_are_written():
+    assert Listening(port=443, names=("Review.Test",), proxy="10.0.0.1").hosts == {"review.test"}
 
 
 def test_without_a_proxy_forwarded_headers_are_not_read():

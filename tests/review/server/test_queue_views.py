@@ -1,11 +1,17 @@
 """Analysts work: cards, verdicts, undo, search, and what may go wrong."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from support.reviews import card_id, open_for, open_locally, small_review, write_table
+from support.reviews import card_id, fold, open_for, open_locally, small_review, write_table
 
-from devnet.review.desk.desk import Verdict
+from devnet.core.sentence import UserError
 from devnet.review.desk.leases import LEASE_SECONDS
-from devnet.review.events import standing
+from devnet.review.desk.ranked_table import RankedTable
+from devnet.review.desk.review import open_review
+from devnet.review.desk.verdicts import DeskError, Verdict
+from devnet.review.events import GivenLabel, standing
+from devnet.review.store import LabelStore
 
 
 @pytest.fixture
@@ -188,11 +194,8 @@ def test_nonsense_is_refused_in_a_sentence(change, review, browser):
 
 def test_folded_rows_are_judged_together_on_request(review, browser):
     desk = review.desk
-    lease = desk.hand("boot")[0]
-    others = [one for one in range(600) if desk.holder(one) is None][:3]
-    lease.like_it = tuple(map(desk.ranked.standing, others))
-    desk._queue.hold(others)
-    desk._leases.give(lease, desk._clock())
+    lease = fold(desk, "boot")
+    others = [one.row for one in lease.like_it]
     keys = desk.keys.of(lease.rows)
     said = Verdict(lease.leader.row, desk.mark(lease.leader.row), "normal", 0, "t", together=True)
     events = desk.judge("boot", said)
@@ -205,6 +208,169 @@ def test_folded_rows_are_judged_together_on_request(review, browser):
     assert desk.holder(others[0]) is None  # they will be dealt again
 
 
+def about(desk, lease, verdict="normal", **more):
+    row = lease.leader.row
+    said = {"seen": 0, "token": f"{verdict} {row}", "together": True} | more
+    return Verdict(row, desk.mark(row), verdict, **said)
+
+
+def test_a_card_that_was_taken_back_is_judged_as_it_was_shown(review):
+    desk, now = review.desk, [0.0]
+    desk._clock = lambda: now[0]
+    lease = fold(desk, "ana")
+    keys, shown = desk.keys.of(lease.rows), lease.leader
+    now[0] += 2 * LEASE_SECONDS
+    assert desk.holder(lease.leader.row) is None
+    events = desk.judge("ana", about(desk, lease))
+    assert [(event.row, event.together) for event in events] == [(key, 4) for key in keys]
+    first = events[0]
+    assert (first.reason, first.score, first.rank) == ("highest", shown.score, shown.rank)
+
+
+def test_a_folded_card_is_judged_as_a_whole_or_not_at_all(review):
+    desk, now = review.desk, [0.0]
+    desk._clock = lambda: now[0]
+    lease = fold(desk, "ana")
+    now[0] += 2 * LEASE_SECONDS
+    assert desk.open("bo", lease.like_it[0].row).holder == "bo"
+    with pytest.raises(DeskError, match="not all rows that were folded"):
+        desk.judge("ana", about(desk, lease))
+    assert review.store.events() == []
+    (event,) = desk.judge("ana", about(desk, lease, together=False))
+    assert event.together == 1
+    other = desk.hand("ana")[0]  # as after a restart: nobody knows what was folded
+    with pytest.raises(DeskError, match="not all rows that were folded"):
+        desk.judge("ana", about(desk, other))
+
+
+def test_everybody_keeps_the_first_card_when_models_change(review):
+    desk = review.desk
+    before = desk.hand("ana")
+    model = review.desk.ranked
+    desk.switch(RankedTable(model.opened, -model.scores, 2))
+    after = desk.hand("ana")
+    assert after[0] is before[0]
+    assert {one.leader.row for one in after[1:]}.isdisjoint(one.leader.row for one in before)
+    (event,) = desk.judge("ana", about(desk, before[3], together=False))
+    assert (event.model, event.reason) == (1, before[3].dealt.reason)
+    assert event.score == before[3].leader.score
+
+
+def test_what_is_judged_while_a_queue_is_made_is_not_dealt_again(review, monkeypatch):
+    desk = review.desk
+    lease, make = desk.hand("ana")[0], desk._make_queue
+
+    def meanwhile(*given):
+        queue = make(*given)
+        desk.judge("ana", about(desk, lease, together=False))
+        return queue
+
+    monkeypatch.setattr(desk, "_make_queue", meanwhile)
+    desk.switch(desk.ranked)
+    assert not desk._queue.is_open(lease.leader.row)
+    assert lease.leader.row not in [one.leader.row for one in desk.hand("ana")]
+
+
+def test_the_same_token_with_another_verdict_is_refused(review, browser):
+    fields = {**browser.see().form("/verdict"), "verdict": "anomaly"}
+    browser.post("/verdict", **fields)
+    refused = browser.post("/verdict", **{**fields, "verdict": "normal"})
+    assert refused.status_code == 409
+    assert "anomaly, is recorded already, so normal was not" in refused.text
+
+
+def test_an_undone_card_that_is_open_already_is_there_once(review, browser):
+    row = browser.see().form("/verdict")["row"]
+    browser.judge("normal")
+    browser.get("/", row=row)
+    browser.post("/undo")
+    assert [str(one.leader.row) for one in review.desk.hand("root")].count(row) <= 1
+    browser.judge("anomaly")
+    assert browser.see().form("/verdict")["row"] != row
+
+
+def test_two_pages_of_one_person_do_not_contradict_each_other(review, monkeypatch):
+    desk = review.desk
+    lease, add = desk.hand("ana")[0], review.store.add
+
+    def slowly(*given, **more):
+        with pytest.raises(DeskError, match="is being recorded right now"):
+            desk.judge("ana", about(desk, lease, "anomaly", together=False))
+        desk._clock = lambda: 1e9  # a lease does not run out while its verdict is written
+        assert desk.holder(lease.leader.row) == "ana"
+        return add(*given, **more)
+
+    monkeypatch.setattr(review.store, "add", slowly)
+    desk.judge("ana", about(desk, lease, "normal", together=False))
+    assert [event.verdict for event in review.store.events()] == ["normal"]
+
+
+def test_a_verdict_from_elsewhere_is_not_overruled_unseen(review, browser, tmp_path):
+    page = browser.see()
+    first = card_id(browser.get("/").text)
+    with LabelStore(tmp_path / "review.db") as other:  # such as devnet labels import
+        other.take_over([GivenLabel(first, "anomaly", "", "bo")])
+    refused = browser.judge("normal", page)
+    assert f"{first} was judged meanwhile: anomaly, by bo" in refused.text
+    assert review.store.labels() == {first: "anomaly"}
+    assert card_id(browser.get("/").text) != first
+
+
+def test_rows_that_were_only_looked_up_do_not_stay(browser):
+    first = card_id(browser.get("/").text)
+    browser.judge("normal")
+    second = card_id(browser.get("/").text)
+    assert card_id(browser.get("/search", id=first).text) == first
+    assert card_id(browser.get("/").text) == second
+
+
+def test_what_was_taken_back_is_told(browser):
+    first = card_id(browser.get("/").text)
+    browser.judge("normal")
+    undone = browser.post("/undo").text
+    assert "Taken back" in undone
+    assert f"{first}: normal" not in undone
+    browser.judge("normal")
+    assert "Reopened" in browser.post("/reopen", **browser.see("/judged").form("/reopen")).text
+
+
+def test_rows_without_an_id_are_called_by_their_number(tmp_path):
+    table = pa.table({"amount": [i % 7 for i in range(50)], "shop": ["a", "b"] * 25})
+    pq.write_table(table, tmp_path / "t.parquet")
+    review = open_review(tmp_path / "t.parquet", tmp_path / "r.db", who="boot")
+    browser = open_locally(review)
+    first = card_id(browser.get("/").text)
+    assert first.startswith("row ")
+    assert f"{first}: normal. Undo with z." in browser.judge("normal").text
+    for path in ("/judged", "/log"):
+        assert first in browser.get(path).text
+    review.close()
+
+
+def test_labels_of_the_table_are_told(review, browser):
+    row = int(review.desk._known[0])
+    assert "The table itself labels it as an anomaly" in browser.get("/", row=str(row)).text
+    assert "The table itself" not in browser.get("/").text
+
+
+@pytest.mark.parametrize("path", ["/history?row=999999", "/search?id=" + "9" * 5000, "/?row=700"])
+def test_rows_that_are_not_there_get_a_sentence(path, tmp_path):
+    browser = open_locally(small_review(tmp_path, entity="shop"))
+    answer = browser.client.get(path)
+    assert (answer.status_code, "there is no row" in answer.text) == (409, True)
+
+
+def test_blocks_of_rows_are_folded_before_they_are_dealt(review, monkeypatch):
+    desk = review.desk
+    monkeypatch.setattr("devnet.review.queue.FOLDED_AT_ONCE", 50)
+    desk.switch(RankedTable(desk.ranked.opened, desk.ranked.scores, 1))
+    desk.read_ahead()
+    assert len(desk.ranked._folded) >= 2
+    monkeypatch.setattr(RankedTable, "_fold", lambda *given: pytest.fail("the desk has to wait"))
+    for _ in range(8):
+        desk.judge("ana", about(desk, desk.hand("ana")[0], together=False))
+
+
 def test_a_table_that_is_replaced_under_the_page_is_refused(tmp_path):
     review = small_review(tmp_path)
     browser = open_locally(review)
@@ -213,8 +379,13 @@ def test_a_table_that_is_replaced_under_the_page_is_refused(tmp_path):
     refused = browser.get("/", row="1")
     assert refused.status_code == 409
     assert "was changed" in refused.text
-    assert browser.judge("normal", page).status_code in (200, 409)
-    assert len(review.store.events()) == 1  # the verdict was about what was seen
+    verdict = browser.judge("normal", page, note="a regular customer")
+    assert verdict.status_code == 409
+    assert "was changed since this page was started, so nothing was recorded" in verdict.text
+    assert "Your note was: a regular customer" in verdict.text
+    assert review.store.events() == []
+    with pytest.raises(UserError, match="was changed since"):
+        review.train("lena")
 
 
 def test_only_what_is_asked_for_is_sent_to_a_page_that_is_there(browser):

@@ -220,6 +220,11 @@ class CatBoost(LibraryBoosting):
                 "logging_level": "Silent",
             }
         )
+        if not (rows != rows[:1]).any():
+            raise ValueError(
+                "all rows are the same, and CatBoost cannot learn from such; give columns that "
+                "differ, or another method."
+            )
         booster.fit(library.Pool(rows, is_anomaly.astype(int), weight=weight))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.json"

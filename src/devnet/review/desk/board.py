@@ -1,17 +1,20 @@
 """The board: how the work goes, and whether models get better."""
 
 from collections.abc import Sequence
-from datetime import datetime
-from statistics import median
 from typing import NamedTuple
 
 from devnet.core.wording import duration_text, interval_text, share_text
-from devnet.review.estimates import Precision, by_day, precision_by_model, remaining_anomalies
+from devnet.review.estimates import (
+    Precision,
+    by_day,
+    precision_by_model,
+    remaining_anomalies,
+    seconds_per_card,
+)
 from devnet.review.events import LABELS, UNSURE, Event, standing
 from devnet.review.store import ModelRecord
 
 MOST_DAYS = 60  # the latest
-LONGEST_SECONDS = 3600.0  # of a review; a card that lay open longer was not looked at
 
 
 class DayBar(NamedTuple):
@@ -61,7 +64,7 @@ def make_board(events: Sequence[Event], models: Sequence[ModelRecord], n_open: i
     days = by_day(events)
     busiest = max((day.n_reviewed for day in days), default=1)
     judged = [event for event in standing(events) if event.verdict in (*LABELS, UNSURE)]
-    seconds = seconds_per_card(judged)
+    seconds = seconds_per_card(events)
     remaining, remaining_from = _remaining_text(events, n_open)
     found = {one.model: one for one in precision_by_model(events)}
     lines = [_model_line(model.number, found.get(model.number)) for model in models]
@@ -86,28 +89,13 @@ def make_board(events: Sequence[Event], models: Sequence[ModelRecord], n_open: i
     )
 
 
-def seconds_per_card(judged: Sequence[Event]) -> float | None:
-    """Median time that somebody looked at a card: since it was dealt, or since their last verdict.
-
-    Cards are dealt some at a time, so the later of both is when they turned to it.
-    """
-    last: dict[str, datetime] = {}
-    spent = []
-    for event in {one.token: one for one in judged}.values():
-        if event.dealt_at is not None:
-            start = max(event.dealt_at, last.get(event.who, event.dealt_at))
-            spent.append((event.at - start).total_seconds())
-        last[event.who] = event.at
-    looked_at = [one for one in spent if 0 <= one <= LONGEST_SECONDS]
-    return median(looked_at) if looked_at else None
-
-
 def _remaining_text(events: Sequence[Event], n_open: int) -> tuple[str, str]:
     found = remaining_anomalies(events, n_open)
     if found is None:
         return "not known yet", "none was judged yet"
     text = interval_text(found.estimate, found.low, found.high, ",.0f")
-    return text, f"{found.n_random:,} judged singly, {found.n_found:,} of them anomalies"
+    unsure = f", {found.n_unsure:,} unsure, which may be either" if found.n_unsure else ""
+    return text, f"{found.n_random:,} judged singly, {found.n_found:,} of them anomalies{unsure}"
 
 
 def _model_line(number: int, found: Precision | None) -> ModelLine:

@@ -15,7 +15,7 @@ MOST_LIKE = 20  # rows folded into a card that are named
 WHY = {
     HIGHEST: "one of the highest rows that nobody has judged",
     RANDOM: "drawn at random, to estimate how many anomalies are missed",
-    UNLIKE: "unlike the rows that are known",
+    UNLIKE: "unlike the other rows, whatever its score",
     CHOSEN: "you searched for it",
 }
 
@@ -58,6 +58,7 @@ class ShownCard(NamedTuple):
     has_nearest: bool  # whether the table has the row that is most like it
     like_it: list[str]
     n_like_it: int
+    is_labelled: bool  # as an anomaly, by the table itself
     events: list[Event]  # of the row, the latest first
     has_entity: bool
 
@@ -97,6 +98,7 @@ def show_card(desk: Desk, lease: Lease) -> ShownCard:
         has_nearest=bool(nearest),
         like_it=[*map(short, desk.keys.of([one.row for one in lease.like_it[:MOST_LIKE]]))],
         n_like_it=len(lease.like_it),
+        is_labelled=desk.is_labelled(leader.row),
         events=desk.store.history(key)[::-1] if latest else [],
         has_entity=desk.entities is not None,
     )
@@ -178,6 +180,7 @@ class History(NamedTuple):
 
     entity: str  # the column and its value
     n_rows: str
+    n_shown: int | None  # if not all rows are shown
     columns: list[str]
     lines: list[HistoryLine]
 
@@ -186,9 +189,10 @@ def show_history(desk: Desk, row: int) -> History | None:
     """Rows of the same entity, in the order of the table."""
     if desk.entities is None:
         return None
+    desk.refuse_unknown(row)
     numbers, n_rows = desk.entities.around(row)
     (found,) = desk.shelf.explained([row])
-    columns = [one.column for one in found.reasons]
+    columns = [one.column for one in found.reasons if one.column != desk.entities.column]
     rows, ids = desk.shelf.values(numbers), desk.keys.of(numbers)
     scores, own = desk.ranked.scores, rows[numbers.index(row)]
     lines = [
@@ -197,14 +201,20 @@ def show_history(desk: Desk, row: int) -> History | None:
             short(key),
             number == row,
             score_text(float(scores[number])),
-            _verdict(desk.latest_of(key)),
+            _verdict(desk, number, key),
             [_value_text(values.get(column)) for column in columns],
         )
         for number, key, values in zip(numbers, ids, rows, strict=True)
     ]
     entity = f"{desk.entities.column} {own.get(desk.entities.column)}"
-    return History(short(entity), count_text(n_rows, "row", "rows"), [*map(short, columns)], lines)
+    n_shown = None if len(lines) == n_rows else len(lines)
+    return History(
+        short(entity), count_text(n_rows, "row", "rows"), n_shown, [*map(short, columns)], lines
+    )
 
 
-def _verdict(latest: Event | None) -> str:
-    return "" if latest is None else latest.verdict
+def _verdict(desk: Desk, row: int, key: str) -> str:
+    latest = desk.latest_of(key)
+    if latest is not None:
+        return latest.verdict
+    return "labelled in the table" if desk.is_labelled(row) else ""

@@ -6,46 +6,31 @@ outside of it, while the lease of a card keeps everybody else away from its rows
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
-from threading import RLock, Thread
-from typing import NamedTuple
+from threading import Lock, RLock, Thread
 
 import numpy as np
 
-from devnet.core.sentence import UserError
 from devnet.core.wording import cut, visible
 from devnet.review.desk.entities import Entities
 from devnet.review.desk.leases import Lease, Leases
 from devnet.review.desk.ranked_table import RankedTable
+from devnet.review.desk.same_table import SameTable
 from devnet.review.desk.shelf import Shelf
-from devnet.review.events import CHOSEN, REOPENED, Dealt, Event, Judged
+from devnet.review.desk.verdicts import NOT_TOGETHER, DeskError, Verdict, number_of
+from devnet.review.events import CHOSEN, REOPENED, Dealt, Event, Judged, JudgedMeanwhile
 from devnet.review.queue import Card, Queue, Shares, reviewed_rows
 from devnet.review.row_keys import RowKeys
 from devnet.review.store import LabelStore
 
 HAND = 6  # cards that one analyst has at a time
 AHEAD = 48  # cards whose rows are read before anybody asks for them
+LONGEST_NUMBER = 16  # digits of a row's number
 MOST_UNDONE = 100  # verdicts of one analyst that can be taken back, the latest
-
-
-class Verdict(NamedTuple):
-    """What somebody says about a card."""
-
-    row: int  # its number in the table
-    mark: str  # of its key: a row of another table has another one
-    verdict: str
-    seen: int  # number of the row's latest event when the card was shown; 0 is none
-    token: str  # names the request
-    note: str = ""
-    together: bool = False  # whether it is about the rows folded into the card as well
-
-
-class DeskError(UserError):
-    """A verdict that cannot be taken, and why."""
 
 
 class Desk:
@@ -56,8 +41,10 @@ class Desk:
     ranked : RankedTable
     keys : RowKeys
     store : LabelStore
+    same : SameTable
+        The table that all of these are about.
     known : array of int, optional
-        Rows that need no review, by number.
+        Rows that the table itself labels as anomalies, by number; they need no review.
     entities : Entities, optional
     shares : Shares
         How many cards are random or unlike others.
@@ -71,16 +58,18 @@ class Desk:
         keys: RowKeys,
         store: LabelStore,
         *,
+        same: SameTable,
         known: np.ndarray | None = None,
         entities: Entities | None = None,
         shares: Shares | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.keys, self.store, self.entities = keys, store, entities
+        self.same = same
         self._known = np.empty(0, np.int64) if known is None else known
         self._unlike: np.ndarray | None = None
         self._shares, self._clock = shares or Shares(), clock
-        self._lock = RLock()
+        self._lock, self._switching = RLock(), Lock()
         self._leases = Leases()
         self._reader: Thread | None = None
         self._latest = store.latest()
@@ -88,43 +77,53 @@ class Desk:
             lambda: deque(maxlen=MOST_UNDONE)
         )
         self.ranked, self.shelf = ranked, Shelf(ranked.opened)
-        n_dealt = len({event.token for event in self._latest.values()})
-        self._take(ranked, n_dealt)
+        self._queue = self._make_queue(ranked, self._latest)
+        self._queue.n_dealt = len({event.token for event in self._latest.values()})
 
-    def _take(self, ranked: RankedTable, n_dealt: int) -> None:
-        """Begin with a ranking."""
-        if ranked is not self.ranked:
-            self.ranked, self.shelf = ranked, Shelf(ranked.opened)
-        numbers = self.keys.find(reviewed_rows(self._latest))
-        self._queue = Queue(
+    def _make_queue(self, ranked: RankedTable, latest: Mapping[str, Event]) -> Queue:
+        numbers = self.keys.find(reviewed_rows(latest))
+        return Queue(
             ranked.scores,
             seed=ranked.model,
             shares=self._shares,
             fold=ranked.fold,
             unlike=self._unlike,
             reviewed=np.union1d(self._known, numbers[numbers >= 0]).tolist(),
-            n_dealt=n_dealt,
         )
 
-    def switch(self, ranked: RankedTable) -> None:
-        """Rank by another model; everybody keeps the first of their cards, and gets new ones."""
-        with self._lock:
-            for holder in {lease.holder for lease in self._leases}:
-                for lease in self._leases.hand(holder)[1:]:
-                    self._leases.end(lease)
-            self._deal_from(ranked)
+    def switch(self, ranked: RankedTable, unlike: np.ndarray | None = None) -> None:
+        """Rank by another model; everybody keeps the first of their cards, and gets new ones.
+
+        With `unlike`, some cards are dealt by that from now on, see `take_unlike`.
+        """
+        with self._switching:
+            self._unlike = self._unlike if unlike is None else unlike
+            self._deal_from(ranked, n_kept=1)
 
     def take_unlike(self, unlike: np.ndarray) -> None:
         """Deal some cards by how unlike the others rows are, (n_rows,), from now on."""
-        with self._lock:
+        with self._switching:
             self._unlike = unlike
             self._deal_from(self.ranked)
 
-    def _deal_from(self, ranked: RankedTable) -> None:
-        """Begin with a ranking while cards are being looked at."""
-        self._take(ranked, self._queue.n_dealt)
-        for lease in self._leases:
-            self._queue.hold(lease.rows)
+    def _deal_from(self, ranked: RankedTable, n_kept: int | None = None) -> None:
+        """Begin with a ranking while cards are looked at; by default, people keep all of theirs."""
+        before = self.latest()
+        queue = self._make_queue(ranked, before)  # sorts all rows, so outside of the lock
+        with self._lock:
+            for lease in self._leases:
+                position = self._leases.hand(lease.holder).index(lease)
+                if n_kept is not None and position >= n_kept and not lease.writing:
+                    self._leases.take_back(lease)
+            for lease in self._leases:
+                queue.hold(lease.rows)
+            for key, event in self._latest.items():
+                if before.get(key) is not event:
+                    _follow(queue, self.keys.find([key]).tolist(), event)
+            queue.n_dealt = self._queue.n_dealt
+            self._queue = queue
+            if ranked is not self.ranked:
+                self.ranked, self.shelf = ranked, Shelf(ranked.opened)
 
     def hand(self, who: str) -> list[Lease]:
         """The cards of somebody, the next one first; looking at them renews their leases."""
@@ -139,17 +138,21 @@ class Desk:
     def open(self, who: str, row: int) -> Lease | None:
         """Lease a certain row; None if somebody else looks at it."""
         with self._lock:
-            self._refuse_unknown(row)
+            self.refuse_unknown(row)
             now = self._clock()
             self._take_back(now)
             lease = self._leases.of_row(row)
             if lease is not None:
                 return lease if lease.holder == who else None
-            dealt, standing = Dealt(CHOSEN, datetime.now(UTC)), self.ranked.standing(row)
-            found = Lease(who, standing, (), dealt, self.ranked.model)
-            self._queue.hold([row])
-            self._leases.give(found, now, first=True)
-            return found
+            return self._open_free(who, row, now)
+
+    def _open_free(self, who: str, row: int, now: float) -> Lease:
+        """Lease a row that nobody looks at."""
+        dealt, standing = Dealt(CHOSEN, datetime.now(UTC)), self.ranked.standing(row)
+        found = Lease(who, standing, (), dealt, self.ranked.model)
+        self._queue.hold([row])
+        self._leases.give(found, now, first=True)
+        return found
 
     def holder(self, row: int) -> str | None:
         """Who looks at a row."""
@@ -160,31 +163,41 @@ class Desk:
 
     def judge(self, who: str, verdict: Verdict) -> list[Event]:
         """Record a verdict; it is on disk when this returns."""
+        self.same.check()
         key = self._key(verdict.row, verdict.mark)
         with self._lock:
             latest = self._latest.get(key)
-            if latest is not None and latest.token == verdict.token:  # sent twice
+            if latest is not None and latest.token == verdict.token:
+                verdict.check_same(latest)
                 return [latest]
-            lease = self._own_lease(who, verdict.row)
-            if (latest.number if latest else 0) != verdict.seen:
-                raise DeskError(_judged_meanwhile(key, latest))
-        standings = [lease.leader, *(lease.like_it if verdict.together else ())]
-        names = self.keys.of([one.row for one in standings])
-        events = self.store.add(
-            verdict.verdict,
-            [Judged(name, one.score, one.rank) for name, one in zip(names, standings, strict=True)],
-            who=who,
-            note=verdict.note,
-            dealt=lease.dealt,
-            model=lease.model,
-            token=verdict.token,
-        )
+            lease = self._own_lease(who, verdict)
+            verdict.check_seen(latest)
+            lease.writing = verdict.token
+            standings = [lease.leader, *(lease.like_it if verdict.together else ())]
+            names = self.keys.of([one.row for one in standings])
+            seen = {name: number_of(self._latest.get(name)) for name in names}
+        try:
+            events = self.store.add(
+                verdict.verdict,
+                [Judged(name, *one[1:]) for name, one in zip(names, standings, strict=True)],
+                who=who,
+                note=verdict.note,
+                dealt=lease.dealt,
+                model=lease.model,
+                token=verdict.token,
+                seen=seen,
+            )
+        except JudgedMeanwhile as meanwhile:  # by somebody who does not use the page
+            self._settle(lease, self._note([meanwhile.latest]))
+            raise
+        finally:
+            lease.writing = ""
         with self._lock:
-            self._note(events)
+            judged = self._note(events)
             if verdict.token not in [token for token, _ in self._said[who]]:  # not sent twice
-                self._settle(lease, [one.row for one in standings])
-                judged = replace(lease, like_it=tuple(standings[1:]))
-                self._said[who].append((verdict.token, judged))
+                self._settle(lease, judged)
+                known = replace(lease, like_it=tuple(standings[1:]))
+                self._said[who].append((verdict.token, known))
         return events
 
     def undo(self, who: str) -> Lease:
@@ -197,6 +210,9 @@ class Desk:
             self._said[who].pop()
             open_again = [event.row for event in events if event.verdict == REOPENED]
             self._queue.reopen(self.keys.find(open_again).tolist())
+            for again in filter(None, map(self._leases.of_row, lease.rows)):  # opened meanwhile
+                self._leases.end(again)
+                self._queue.put_back(again.rows)
             self._queue.hold(lease.rows)
             self._leases.give(lease, self._clock(), first=True)
         return lease
@@ -227,11 +243,20 @@ class Desk:
 
     def reopen(self, who: str, row: int, mark: str, token: str) -> list[Event]:
         """Take a row's label away; it will be dealt again."""
+        self.same.check()
         events = self.store.add(REOPENED, [Judged(self._key(row, mark))], who=who, token=token)
         with self._lock:
             self._note(events)
             self._queue.reopen([row])
         return events
+
+    def let_go(self, who: str) -> None:
+        """Put back rows that somebody only looked up."""
+        with self._lock:
+            for lease in self._leases.hand(who):
+                if lease.dealt.reason == CHOSEN and not lease.writing:
+                    self._leases.take_back(lease)
+                    self._queue.put_back(lease.rows)
 
     def renew(self, who: str) -> None:
         """Extend the leases of somebody whose page is open."""
@@ -239,11 +264,18 @@ class Desk:
             self._leases.renew(who, self._clock())
 
     def read_ahead(self) -> None:
-        """Read the rows of cards that will be dealt next, once half of them are not there."""
+        """Fold and read the rows of cards that will be dealt next, if half of them are not there.
+
+        Nobody has to wait for it: the table is read outside of the lock.
+        """
         with self._lock:
-            rows, shelf = [card.row for card in self._queue.upcoming(AHEAD)], self.shelf
-        if 2 * shelf.n_missing(rows) >= len(rows):
-            shelf.explained(rows)
+            ranked, blocks = self.ranked, self._queue.blocks_ahead()
+        for rows in blocks:
+            ranked.fold(rows)
+        with self._lock:
+            numbers, shelf = [card.row for card in self._queue.upcoming(AHEAD)], self.shelf
+        if 2 * shelf.n_missing(numbers) >= len(numbers):
+            shelf.explained(numbers)
 
     def read_ahead_soon(self) -> None:
         """The same in the background, unless that is going on already."""
@@ -277,20 +309,30 @@ class Desk:
         text = text.strip()
         found = int(self.keys.find([text])[0])
         number = text.lower().removeprefix("row").strip().replace(",", "")
-        if found < 0 and number.isdecimal() and int(number) < self.keys.n_rows:
-            found = int(number)
+        if found < 0 and number.isdecimal() and len(number) < LONGEST_NUMBER:
+            found = int(number) if int(number) < self.keys.n_rows else found
         if found < 0:
             by = self.keys.table.id_column
             what = "its number, such as row 17" if by is None else f"its {by}, or its row number"
             raise DeskError(f"there is no row {cut(visible(text))!r}; give {what}.")
         return found
 
+    def name(self, key: str) -> str:
+        """A row as cards call it: by its id, or by its number if it has none."""
+        number = -1 if self.keys.table.id_column is not None else int(self.keys.find([key])[0])
+        return key if number < 0 else f"row {number}"
+
+    def is_labelled(self, row: int) -> bool:
+        """Whether the table itself labels a row as an anomaly."""
+        at = int(np.searchsorted(self._known, row))
+        return at < len(self._known) and int(self._known[at]) == row
+
     def mark(self, row: int) -> str:
         """What tells a row from one with the same number in another table."""
         return _mark(self.keys.of([row])[0])
 
     def _key(self, row: int, mark: str) -> str:
-        self._refuse_unknown(row)
+        self.refuse_unknown(row)
         (key,) = self.keys.of([row])
         if _mark(key) != mark:
             raise DeskError(
@@ -299,36 +341,63 @@ class Desk:
             )
         return key
 
-    def _refuse_unknown(self, row: int) -> None:
+    def refuse_unknown(self, row: int) -> None:
+        """Raise a DeskError if the table does not have a row."""
         if not 0 <= row < self.keys.n_rows:
             raise DeskError(
                 f"there is no row {row:,}: {self.keys.table.name} has {self.keys.n_rows:,} rows. "
                 "Nothing was recorded."
             )
 
-    def _own_lease(self, who: str, row: int) -> Lease:
+    def _own_lease(self, who: str, verdict: Verdict) -> Lease:
         """The lease of the card that somebody judges; others may have got it meanwhile."""
+        row, now = verdict.row, self._clock()
+        self._take_back(now)
         lease = self._leases.of_row(row)
-        if lease is not None and lease.holder == who and lease.leader.row == row:
-            return lease
-        opened = self.open(who, row) if lease is None or lease.holder != who else None
-        if opened is None:
-            holder = "you, in another card" if lease and lease.holder == who else self.holder(row)
+        if lease is not None and (lease.holder != who or lease.leader.row != row):
+            holder = "you, in another card" if lease.holder == who else lease.holder
             raise DeskError(
                 f"this row is being looked at by {holder} now, as your time for it ran out; "
                 "nothing was recorded. Open the queue for the next card."
             )
-        return opened
+        if lease is not None and lease.writing not in ("", verdict.token):
+            raise DeskError("another verdict of yours on this row is being recorded right now.")
+        if lease is None:
+            lease = self._lease_again(who, row, now, together=verdict.together)
+        if verdict.together and not lease.like_it:
+            raise DeskError(NOT_TOGETHER)
+        return lease
+
+    def _lease_again(self, who: str, row: int, now: float, *, together: bool) -> Lease:
+        """A card that was taken back, as it was shown, without rows that others have got since."""
+        past = self._leases.past(who, row)
+        if past is None:
+            return self._open_free(who, row, now)
+        free = tuple(one for one in past.like_it if self._is_free(one.row))
+        if together and free != past.like_it:
+            raise DeskError(NOT_TOGETHER)
+        lease = replace(past, like_it=free)
+        self._queue.hold(lease.rows)
+        self._leases.give(lease, now, first=True)
+        return lease
+
+    def _is_free(self, row: int) -> bool:
+        """Whether a row is not judged, and nobody looks at it."""
+        return self._leases.of_row(row) is None and self._queue.is_open(row)
 
     def _settle(self, lease: Lease, judged: Sequence[int]) -> None:
         """A card is done; rows of it that were not judged are dealt again."""
-        self._leases.end(lease)
-        self._queue.put_back(lease.rows)
-        self._queue.settle(judged)
+        with self._lock:
+            self._leases.end(lease)
+            self._queue.put_back(lease.rows)
+            self._queue.settle(judged)
 
-    def _note(self, events: list[Event]) -> None:
-        for event in events:
-            self._latest[event.row] = event
+    def _note(self, events: list[Event]) -> list[int]:
+        """Remember the latest events of rows; returns which rows these are."""
+        with self._lock:
+            self._latest.update({event.row: event for event in events})
+        numbers = self.keys.find([event.row for event in events])
+        return [int(number) for number in numbers if number >= 0]
 
     def _take_back(self, now: float) -> None:
         """Cards whose leases ran out go back into the queue."""
@@ -345,10 +414,7 @@ def _mark(key: str) -> str:
     return blake2b(key.encode(), digest_size=8).hexdigest()
 
 
-def _judged_meanwhile(key: str, latest: Event | None) -> str:
-    if latest is None:
-        return "the row was reopened meanwhile, so nothing was recorded; judge it again."
-    return (
-        f"{cut(visible(key))} was judged meanwhile: {latest.verdict}, by {latest.who}. Your "
-        "verdict was not recorded; open the row if you see it otherwise."
-    )
+def _follow(queue: Queue, rows: list[int], event: Event) -> None:
+    """Do in a queue what a verdict did in another one."""
+    known = [row for row in rows if row >= 0]
+    (queue.reopen if event.verdict == REOPENED else queue.settle)(known)

@@ -1,5 +1,6 @@
 """Leases: who looks at which card, for some minutes. They live in the memory of one server."""
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ from devnet.review.desk.ranked_table import Standing
 from devnet.review.events import Dealt
 
 LEASE_SECONDS = 5 * 60.0
+MOST_PAST = 1000  # cards that were taken back and are remembered, the latest
 
 
 @dataclass
@@ -19,6 +21,7 @@ class Lease:
     dealt: Dealt
     model: int  # number of the model that ranked it
     ends: float = 0.0
+    writing: str = ""  # token of the verdict that is being recorded
 
     @property
     def rows(self) -> list[int]:
@@ -35,10 +38,12 @@ class Leases:
     def __init__(self) -> None:
         self._by_row: dict[int, Lease] = {}
         self._hands: dict[str, list[Lease]] = {}
+        self._past: OrderedDict[tuple[str, int], Lease] = OrderedDict()
 
     def give(self, lease: Lease, now: float, *, first: bool = False) -> None:
         """Lease a card that nobody has; `first` puts it before the others of its holder."""
         lease.ends = now + LEASE_SECONDS
+        self._past.pop((lease.holder, lease.leader.row), None)
         self._by_row.update(dict.fromkeys(lease.rows, lease))
         hand = self._hands.setdefault(lease.holder, [])
         hand.insert(0 if first else len(hand), lease)
@@ -57,18 +62,30 @@ class Leases:
             lease.ends = now + LEASE_SECONDS
 
     def end(self, lease: Lease) -> None:
-        """Take a card back."""
+        """A card is done."""
         for row in lease.rows:
-            self._by_row.pop(row, None)
+            if self._by_row.get(row) is lease:
+                del self._by_row[row]
         hand = self._hands.get(lease.holder, [])
-        if lease in hand:
-            hand.remove(lease)
+        hand[:] = [one for one in hand if one is not lease]
+        self._past.pop((lease.holder, lease.leader.row), None)
+
+    def take_back(self, lease: Lease) -> None:
+        """Take a card from somebody who may still judge it: see `past`."""
+        self.end(lease)
+        self._past[lease.holder, lease.leader.row] = lease
+        while len(self._past) > MOST_PAST:
+            self._past.popitem(last=False)
+
+    def past(self, holder: str, row: int) -> Lease | None:
+        """The card of a row that was taken back from somebody, as they saw it."""
+        return self._past.get((holder, row))
 
     def run_out(self, now: float) -> list[Lease]:
-        """Take back the cards whose time is over."""
-        over = [lease for lease in self if lease.ends <= now]
+        """Take back the cards whose time is over, but for those that are being judged."""
+        over = [lease for lease in self if lease.ends <= now and not lease.writing]
         for lease in over:
-            self.end(lease)
+            self.take_back(lease)
         return over
 
     def __iter__(self) -> Iterator[Lease]:

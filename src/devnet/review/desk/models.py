@@ -34,6 +34,8 @@ class ModelFolder:
     def keep(self, model: TableModel) -> KeptModel:
         """Write a model to the folder; it is there, and whole, when this returns."""
         self.path.mkdir(exist_ok=True)
+        for left_over in self.path.glob("new-*.devnet"):  # of a process that was killed
+            left_over.unlink(missing_ok=True)
         waiting = self.path / f"new-{os.getpid()}.devnet"
         model.save(waiting)
         checksum = checksum_of(waiting)

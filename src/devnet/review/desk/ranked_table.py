@@ -8,6 +8,7 @@ import numpy as np
 
 from devnet.review.queue import FOLDED_AT_ONCE
 from devnet.tables.chosen_rows import take_rows
+from devnet.tables.drift import Watch
 from devnet.tables.folding import fold
 from devnet.tables.opened_table import OpenedTable
 from devnet.tables.table_model import TableModel
@@ -29,6 +30,7 @@ class RankedTable:
     opened: OpenedTable
     scores: np.ndarray  # (n,)
     model: int  # its number in the store
+    changes: tuple[str, ...] = ()  # of the table since that model learned, in words
     _folded: dict[int, list[list[int]]] = field(default_factory=dict)  # by the first row
 
     @cached_property
@@ -58,6 +60,15 @@ class RankedTable:
         rows = take_rows(opened.source, numbers.tolist(), encoder.read_columns())
         encoded = encoder.encode_checked(opened.as_read(rows))
         return fold(encoder, encoded, self.scores[numbers])
+
+
+def rank(model: TableModel, table: Any, number: int) -> RankedTable:
+    """Rank a table by a model, and see how it differs from the one that was learned from."""
+    opened = OpenedTable(model, table)
+    watch = Watch(opened)
+    scored = opened.scored_batches(seen=watch.seen)
+    scores = np.concatenate([np.empty(0), *(one.scores for one in scored)])
+    return RankedTable(opened, scores, number, tuple(watch.drift().in_short()))
 
 
 def score_rows(model: TableModel, table: Any, on_rows: OnRows | None = None) -> np.ndarray:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from devnet.core.sentence import UserError
+from devnet.core.sentence import Setting, UserError
+from devnet.core.wording import path_text
 from devnet.review.desk.desk import Desk
 from devnet.review.desk.entities import Entities
 from devnet.review.desk.known_anomalies import known_anomalies
 from devnet.review.desk.models import ModelFolder, checksum_of, open_model
-from devnet.review.desk.ranked_table import RankedTable, score_rows
+from devnet.review.desk.ranked_table import RankedTable, rank
+from devnet.review.desk.same_table import SameTable
 from devnet.review.desk.training import (
     FIND_UNLIKE,
     RANK,
@@ -22,9 +24,12 @@ from devnet.review.desk.training import (
     Trainer,
     unlabelled_model,
 )
+from devnet.review.queue import Shares, check_shares
+from devnet.review.reviewed_table import ReviewedTable, refuse_another
 from devnet.review.row_keys import RowKeys
 from devnet.review.store import LabelStore, ModelRecord
 from devnet.tables.opened_table import OpenedTable
+from devnet.tables.sources.opening import open_table
 from devnet.tables.table_model import TableModel
 
 Say = Callable[[str], None]
@@ -39,23 +44,37 @@ class Review:
         See `devnet.tables.open_table`.
     store : LabelStore
     keys : RowKeys
+    same : SameTable
+        The table as it was when its keys were read.
     entity : str, optional
         The column that names entities, such as customers.
+    shares : Shares, optional
+        How many cards are not the highest.
     """
 
     def __init__(
-        self, table: Any, store: LabelStore, keys: RowKeys, *, entity: str | None = None
+        self,
+        table: Any,
+        store: LabelStore,
+        keys: RowKeys,
+        *,
+        same: SameTable,
+        entity: str | None = None,
+        shares: Shares | None = None,
     ) -> None:
-        self.table, self.store = table, store
+        self.table, self.store, self._same = table, store, same
         self.models = ModelFolder(store.path)
         self.trainer, self._finder = Trainer(keys.n_rows), Trainer(keys.n_rows)
         record = self.in_use
         model = self.models.open(record)
-        ranked = RankedTable(OpenedTable(model, table), score_rows(model, table), record.number)
+        ranked = rank(model, table, record.number)
         entities = None if entity is None else Entities.read(table, entity)
         self._label, self._anomaly = self._own_labels()
         known = known_anomalies(table, self._label, self._anomaly) if self._label else None
-        self.desk = Desk(ranked, keys, store, known=known, entities=entities)
+        self.desk = Desk(
+            ranked, keys, store, same=same, known=known, entities=entities, shares=shares
+        )
+        same.check()
 
     def _own_labels(self) -> tuple[str | None, str]:
         """The table's column of labels and its value for anomalies, as the first model has them."""
@@ -110,8 +129,9 @@ class Review:
         self.trainer.start(order, who, lambda _, scores: self._put_to_use(record, scores, who))
 
     def _order(self, base: ModelRecord, task: str) -> Order:
+        self._same.check()
         own = self._label, self._anomaly if self._label else None
-        return Order(self.table, self.store.path, base.name, task, *own)
+        return Order(self.table, self._same, self.store.path, base.name, task, *own)
 
     def close(self) -> None:
         """End a training that is going on, and close the store."""
@@ -122,10 +142,12 @@ class Review:
     def _put_to_use(self, record: ModelRecord, scores: np.ndarray, who: str) -> None:
         model = self.models.open(record)
         opened = OpenedTable(model, self.table)
-        self.store.use(record.number, who=who)
-        ranked = RankedTable(opened, scores, record.number)
+        ranked, before = RankedTable(opened, scores, record.number), self.desk.ranked
         ranked.prepare()
-        self.desk.switch(ranked)
+        self._same.check()  # the training read these rows, and so will the page
+        self.store.use(record.number, who=who)
+        is_first = not before.opened.model.n_labelled_  # which ranked by how unlike rows are
+        self.desk.switch(ranked, unlike=before.scores if is_first else None)
         self.desk.read_ahead()
 
 
@@ -139,6 +161,7 @@ def open_review(
     label: str | None = None,
     anomaly: str | None = None,
     entity: str | None = None,
+    shares: Shares | None = None,
     say: Say = lambda text: None,
 ) -> Review:
     """Open a store with the table that it is about, and rank the rows.
@@ -158,30 +181,61 @@ def open_review(
         The column that names rows, one that marks known anomalies, and its value that does. By
         default those of the store or of the model.
     entity : str, optional
+    shares : Shares, optional
+        How many cards are not the highest.
     say : callable
         Gets what is going on, in words.
     """
-    given = None if model is None else open_model(model)
-    if store.exists():
+    check_shares(shares or Shares())
+    given, same = None if model is None else open_model(model), SameTable(table)
+    if _is_made(store):
         with LabelStore(store) as known:
-            id_column, label = id_column or known.table.id_column, label or known.table.label
+            id_column, label = _as_known(known, table, id_column, label)
     elif given is not None:
         id_column, label = id_column or given.id_column_, label or given.label_ or None
+    if entity is not None:
+        open_table(table).batches([entity])  # refuses a name that it does not have
     first = None
     if given is None and not _has_model(store):
         say("Looking for rows that are unlike the others")
-        first = unlabelled_model(table, None, label, anomaly, id_column=id_column)
+        first = unlabelled_model(table, None, label, anomaly, entity, id_column=id_column)
         id_column = first.id_column_
     say("Reading the keys of all rows")
     keys = RowKeys.read(table, id_column=id_column, label=label)
     opened = LabelStore(store, keys.table)
     _use_given(opened, given or first, model, who)
     say("Ranking all rows")
-    return Review(table, opened, keys, entity=entity)
+    return Review(table, opened, keys, same=same, entity=entity, shares=shares)
+
+
+def _as_known(
+    store: LabelStore, table: Any, id_column: str | None, label: str | None
+) -> tuple[str | None, str | None]:
+    """The columns of ids and labels by which a store knows a table; another table is refused."""
+    known = store.table
+    if label not in (None, known.label):
+        has = "no column of labels" if known.label is None else f"the labels in {known.label!r}"
+        raise UserError(
+            f"{path_text(store.path)} was made with {has}, so it cannot take those in {label!r}; "
+            "leave out ",
+            Setting("label"),
+            ", or give the name of a new store: ",
+            Setting("store"),
+        )
+    source = open_table(table)
+    columns = tuple(name for name in source.schema.names if name != known.label)
+    given = ReviewedTable(Path(source.name).name, columns, id_column or known.id_column)
+    refuse_another(store.path, known, given)
+    return given.id_column, known.label
+
+
+def _is_made(store: Path) -> bool:
+    """Whether a store is there; a file without content is one that was killed while it was made."""
+    return store.exists() and not (store.is_file() and store.stat().st_size == 0)
 
 
 def _has_model(store: Path) -> bool:
-    if not store.exists():
+    if not _is_made(store):
         return False
     with LabelStore(store) as opened:
         return opened.model_in_use() is not None
@@ -199,5 +253,7 @@ def _use_given(store: LabelStore, model: TableModel | None, path: Path | None, w
         if checksum and checksum in [one.checksum for one in store.models()]:
             return  # the one that was in use last goes on
         name, checksum = folder.keep(model)
-    record = store.add_model(name, checksum, who=who, n_anomalies=model.n_labelled_)
+    before = store.model_in_use()
+    parent = None if before is None else before.number
+    record = store.add_model(name, checksum, who=who, n_anomalies=model.n_labelled_, parent=parent)
     store.use(record.number, who=who)

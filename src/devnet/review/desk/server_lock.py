@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from devnet.core.sentence import UserError
+from devnet.core.sentence import Setting, UserError
 from devnet.core.wording import path_text
 
 try:
@@ -19,7 +19,14 @@ except ImportError:  # pragma: no cover - Windows
 def only_server(store: Path) -> Iterator[None]:
     """Hold a store's lock; the operating system gives it back when the process ends, or dies."""
     path = store.with_name(f"{store.name}.lock")
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise UserError(
+            f"{path_text(path)} cannot be written ({error.strerror}), so nothing can be kept "
+            "there; make the folder, or give another store: ",
+            Setting("store"),
+        ) from None
     try:
         _lock(descriptor)
     except OSError:

@@ -21,6 +21,7 @@ from devnet.core.sentence import UserError
 from devnet.detectors.methods import STARTING, method_for
 from devnet.review.desk.models import KeptModel, ModelFolder, open_model
 from devnet.review.desk.ranked_table import score_rows
+from devnet.review.desk.same_table import SameTable
 from devnet.review.labelled import labelled_rows
 from devnet.review.store import LabelStore
 from devnet.tables.expectations import expectations
@@ -37,6 +38,7 @@ class Order(NamedTuple):
     """What the process shall do."""
 
     table: Any
+    same: SameTable  # what it was when the page was started
     store: Path
     base: str  # file of the model in use, whose options are taken over
     task: str
@@ -102,7 +104,8 @@ class Trainer:
                     f"{self._progress.who} started this already; it will be done in a while."
                 )
             self._started, self.problem = time.monotonic(), ""
-            self._progress = Progress(FINDING, 0, self._n_rows, 0.0, who)
+            first = FINDING if order.task == TRAIN else RANKING
+            self._progress = Progress(first, 0, self._n_rows, 0.0, who)
         thread = Thread(target=self._carry_out, args=(order, on_made), daemon=True)
         thread.start()
         return thread
@@ -170,17 +173,40 @@ def _make(order: Order, folder: Path, say: Callable[[str, int], None]) -> Made:
         model = unlabelled_model(order.table, model, order.label, order.anomaly)
     kept = models.keep(model) if order.task == TRAIN else KeptModel("", "")
     np.save(folder / SCORES, score_rows(model, order.table, lambda n: say(RANKING, n)))
+    order.same.check()
     figures = {name: value for name, value in expectations(model).known.items() if value}
     return Made(kept, *counts, last_event, figures, time.monotonic() - start)
 
 
 def unlabelled_model(
-    table: Any, base: TableModel | None, label: str | None, anomaly: str | None = None, **more: Any
+    table: Any,
+    base: TableModel | None,
+    label: str | None,
+    anomaly: str | None = None,
+    entity: str | None = None,
+    **more: Any,
 ) -> TableModel:
-    """A model of how unlike the others rows are, with the options of another one."""
-    options = {} if base is None else {name: getattr(base, name) for name in TAKEN_OVER}
-    model = TableModel(STARTING, anomaly=anomaly, random_state=0, **options, **more)
-    return model.fit(table, label)
+    """A model of how unlike the others rows are, with the options of another one.
+
+    Columns with so many values that even the frequent ones are rare, and the one that names
+    entities, are left out: none of their values is unlike the others.
+    """
+    options = {} if base is None else _options(base)
+    ignored = {*options.pop("ignore", ()), *filter(None, [entity])}
+    while True:
+        model = TableModel(
+            STARTING, anomaly=anomaly, random_state=0, ignore=sorted(ignored), **options, **more
+        ).fit(table, label)
+        crowded = {one.name for one in model.encoder_.columns if one.is_crowded}
+        if not crowded or len(crowded) == len(model.encoder_.columns):
+            return model
+        ignored |= crowded
+
+
+def _options(base: TableModel) -> dict[str, Any]:
+    """The options of a model for the next one; what a first model leaves out is its own matter."""
+    options = {name: getattr(base, name) for name in TAKEN_OVER}
+    return options if base.detector_.needs_labels else options | {"ignore": ()}
 
 
 def learn(
@@ -206,7 +232,7 @@ def learn(
         normal=found.normal if found.n_normal else None,
         id_column=id_column,
         random_state=order.seed,
-        **{name: getattr(base, name) for name in TAKEN_OVER},
+        **_options(base),
     )
     model.fit(order.table, StandIn(found.name, found.column), on_rows=lambda n: say(READING, n))
     return model, (found.n_anomalies, found.n_normal), last_event

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from devnet.report.page import templates_of
 from devnet.review.desk.review import Review
@@ -23,7 +23,7 @@ KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 STATIC = ("htmx.min.js", "review.js", "icon.svg")
 
 
-def review_app(review: Review, door: Door, listening: Listening) -> Starlette:
+def review_app(review: Review, door: Door, listening: Listening) -> ASGIApp:
     """The application that serves a review.
 
     Parameters
@@ -38,8 +38,8 @@ def review_app(review: Review, door: Door, listening: Listening) -> Starlette:
     return make_app(site, [route for one in views for route in one.routes()])
 
 
-def make_app(site: Site, routes: Sequence[Route]) -> Starlette:
-    """The application.
+def make_app(site: Site, routes: Sequence[Route]) -> ASGIApp:
+    """The application; its protection is around everything, errors of ours included.
 
     Parameters
     ----------
@@ -47,10 +47,11 @@ def make_app(site: Site, routes: Sequence[Route]) -> Starlette:
     routes : sequence of Route
         The pages, from `site.reads` and `site.writes`.
     """
-    return Starlette(
+    pages = Starlette(
         routes=[*routes, *site.entrances(), *_static_files()],
-        middleware=[Middleware(Protection, listening=site.listening)],
+        exception_handlers={404: site.missing, Exception: site.failed},
     )
+    return Protection(pages, site.listening)
 
 
 def _static_files() -> list[Route]:

@@ -47,7 +47,11 @@ class BoardViews:
         """Every event, the latest first."""
         events = self._review.store.events()
         return self._site.page(
-            "log.html", visit, here="/log", events=events[::-1][:SHOWN], n_events=len(events)
+            "log.html",
+            visit,
+            here="/log",
+            events=[(self._review.desk.name(one.row), one) for one in events[::-1][:SHOWN]],
+            n_events=len(events),
         )
 
     def export(self, visit: Visit) -> Response:

@@ -58,7 +58,8 @@ class Listening:
     @property
     def hosts(self) -> frozenset[str]:
         """The Host headers that are answered; anything else may be a foreign name for us."""
-        names = self.names or ((LOCAL, "localhost") if self.host == LOCAL else (self.host,))
+        given = self.names or ((LOCAL, "localhost") if self.host == LOCAL else (self.host,))
+        names = [name.lower() for name in given]  # as browsers send them
         if self.proxy is not None:
             return frozenset(map(_bracketed, names))
         found = {f"{_bracketed(name)}:{self.port}" for name in names}

@@ -38,13 +38,18 @@ class ModelViews:
             here="/models",
             models=review.store.models()[::-1],
             in_use=in_use,
+            changes=review.desk.ranked.changes,
             n_new=sum(event.number > in_use.last_event for event in latest),
             **self._state(),
         )
 
     def training(self, visit: Visit) -> Response:
-        """How far the training is; a part of other pages."""
-        return self._site.page("training.html", visit, **self._state())
+        """How far the training is; when it is done, the page that asked is shown anew."""
+        state = self._state()
+        answer = self._site.page("training.html", visit, **state)
+        if visit.is_part and state["progress"] is None:
+            answer.headers["HX-Refresh"] = "true"
+        return answer
 
     def train(self, visit: Visit) -> Response:
         """Begin to learn from all verdicts."""

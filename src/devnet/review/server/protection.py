@@ -2,6 +2,8 @@
 
 import logging
 import time
+from collections.abc import Sequence
+from ipaddress import ip_address
 from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -84,8 +86,10 @@ class Protection:
             return "This page is answered through its proxy only."
         if headers.get("x-forwarded-proto") != "https":
             return "The proxy must serve this page over https and send X-Forwarded-Proto."
-        sent = headers.get("x-forwarded-for", peer)
-        scope["client"] = (sent.rpartition(",")[2].strip(), 0)  # the one that the proxy itself saw
+        client = _forwarded_for(headers.getlist("x-forwarded-for") or [peer])
+        if client is None:
+            return "The proxy must send the client's address in X-Forwarded-For."
+        scope["client"] = (client, 0)
         return None
 
     def _refuse_host(self, headers: Headers) -> str | None:
@@ -103,3 +107,16 @@ class Protection:
         is_own = origin in self._listening.origins
         is_vouched = origin == "null" and headers.get("sec-fetch-site") == "same-origin"
         return None if is_own or is_vouched else "Only the page itself may send this form."
+
+
+def _forwarded_for(lines: Sequence[str]) -> str | None:
+    """The client's address as the proxy itself saw it: what comes before may be forged."""
+    last = lines[-1].rpartition(",")[2].strip()
+    if last.startswith("["):  # [2001:db8::1]:5000
+        last = last[1:].partition("]")[0]
+    elif last.count(":") == 1:
+        last = last.partition(":")[0]
+    try:
+        return str(ip_address(last))
+    except ValueError:
+        return None

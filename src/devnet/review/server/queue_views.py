@@ -10,8 +10,9 @@ from starlette.routing import Route
 from devnet.core.sentence import UserError
 from devnet.core.wording import count_text, cut
 from devnet.review.desk.cards import queue_lines, show_card, show_history
-from devnet.review.desk.desk import Desk, Verdict
+from devnet.review.desk.desk import Desk
 from devnet.review.desk.leases import Lease
+from devnet.review.desk.verdicts import Verdict
 from devnet.review.events import ANOMALY, NORMAL, REOPENED, UNSURE, VERDICTS, Event
 from devnet.review.server.site import Site, Visit
 
@@ -23,6 +24,7 @@ class JudgedLine(NamedTuple):
     """A row that was judged."""
 
     row: int  # -1 if the table does not have it any more
+    name: str
     event: Event
     mark: str
 
@@ -51,6 +53,9 @@ class QueueViews:
     def queue(self, visit: Visit) -> Response:
         """The card at hand beside the next ones; `?row=` chooses one."""
         who = visit.visitor.name
+        self._desk.same.check()
+        if "row" not in visit.query:
+            self._desk.let_go(who)
         hand = self._desk.hand(who)
         lease = self._chosen(visit.query, hand, who)
         if isinstance(lease, str):
@@ -58,6 +63,7 @@ class QueueViews:
         hand = self._desk.hand(who)
         at = hand.index(lease) if lease in hand else 0
         last = self._desk.last_said(who)
+        name = "" if last is None else self._desk.name(last.row)
         return self._site.page(
             "queue.html",
             visit,
@@ -68,7 +74,8 @@ class QueueViews:
             after=hand[at + 1].leader.row if at + 1 < len(hand) else None,
             n_open=self._desk.n_open,
             last=last,
-            said=_said(last, lease),
+            last_name=name,
+            said=_DONE.get(visit.query.get("done", ""), "") or _said(last, name, lease),
             token=token_urlsafe(18),
         )
 
@@ -98,7 +105,12 @@ class QueueViews:
         shown = found[:SHOWN]
         numbers = self._desk.keys.find([event.row for event in shown]).tolist()
         lines = [
-            JudgedLine(number, event, self._desk.mark(number) if number >= 0 else "")
+            JudgedLine(
+                number,
+                self._desk.name(event.row),
+                event,
+                self._desk.mark(number) if number >= 0 else "",
+            )
             for number, event in zip(numbers, shown, strict=True)
         ]
         return self._site.page(
@@ -132,14 +144,14 @@ class QueueViews:
     def undo(self, visit: Visit) -> Response:
         """Take the latest verdict back."""
         lease = self._desk.undo(visit.visitor.name)
-        return RedirectResponse(f"/?row={lease.leader.row}", 303)
+        return RedirectResponse(f"/?row={lease.leader.row}&done=undone", 303)
 
     def reopen(self, visit: Visit) -> Response:
         """Take a label away."""
         form = visit.form
         row, who = _number(form, "row"), visit.visitor.name
         self._desk.reopen(who, row, form.get("mark", ""), form.get("token", ""))
-        return RedirectResponse(f"/?row={row}", 303)
+        return RedirectResponse(f"/?row={row}&done=reopened", 303)
 
     def lease(self, visit: Visit) -> Response:
         """The page is still open."""
@@ -152,14 +164,20 @@ def _fits(event: Event, kind: str, who: str, text: str) -> bool:
     return is_kind and (text in event.row.lower() or text in event.note.lower())
 
 
-def _said(last: Event | None, lease: Lease | None) -> str:
+_DONE = {
+    "undone": "Taken back: this row is open again, with its card.",
+    "reopened": "Reopened: this row has no label now.",
+}
+
+
+def _said(last: Event | None, name: str, lease: Lease | None) -> str:
     """What happened last, for the status line."""
     if last is None:
         return "" if lease is not None else "The queue is empty."
     rows = (
         "" if last.together == 1 else f" and {count_text(last.together - 1, 'row', 'rows')} like it"
     )
-    return f"{cut(last.row)}{rows}: {SAID[last.verdict]}. Undo with z."
+    return f"{cut(name)}{rows}: {SAID[last.verdict]}. Undo with z."
 
 
 def _number(fields: Mapping[str, str], name: str) -> int:

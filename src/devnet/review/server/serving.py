@@ -4,9 +4,10 @@ import os
 import socket
 import ssl
 from dataclasses import replace
+from shlex import quote
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from devnet.core.sentence import Setting, UserError
 from devnet.core.wording import path_text
@@ -30,7 +31,7 @@ def bind(listening: Listening) -> tuple[socket.socket, Listening]:
     return found, replace(listening, port=found.getsockname()[1])
 
 
-def make_server(app: Starlette, listening: Listening) -> uvicorn.Server:
+def make_server(app: ASGIApp, listening: Listening) -> uvicorn.Server:
     """A server that says nothing about itself and believes nobody; see `Protection`."""
     config = uvicorn.Config(
         app,
@@ -46,12 +47,23 @@ def make_server(app: Starlette, listening: Listening) -> uvicorn.Server:
         ssl_certfile=listening.certificate,
         ssl_keyfile=listening.key,
     )
-    try:
-        config.load()
-    except (ssl.SSLError, OSError) as error:
-        raise UserError(
-            f"the certificate {path_text(listening.certificate or '')} and its key "
-            f"{path_text(listening.key or '')} cannot be used: {error}. Both are PEM files of one "
-            "certificate."
-        ) from None
     return uvicorn.Server(config)
+
+
+def check_certificate(listening: Listening) -> None:
+    """Refuse a certificate that cannot be served."""
+    if listening.certificate is None or listening.key is None:
+        return
+    for path in (listening.certificate, listening.key):
+        if not path.is_file():
+            raise UserError(f"there is no file {path_text(path)}; give a PEM file.")
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(listening.certificate, listening.key, password=lambda: "")
+    except (ssl.SSLError, OSError):
+        raise UserError(
+            f"the certificate {path_text(listening.certificate)} and the key "
+            f"{path_text(listening.key)} cannot be used: both must be PEM files, of one "
+            "certificate, and the key must have no password. See what they are: openssl x509 -in "
+            f"{quote(path_text(listening.certificate))} -noout -subject"
+        ) from None

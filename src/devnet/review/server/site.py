@@ -134,8 +134,18 @@ class Site:
 
     def _problem(self, visit: Visit | None, status: int, sentence: str) -> Response:
         visitor, is_part = (None, False) if visit is None else (visit.visitor, visit.is_part)
-        facts = {"sentence": sentence, "said": sentence}
+        note = "" if visit is None else visit.form.get("note", "")
+        facts = {"sentence": sentence, "said": "That did not work.", "note": note}
         return self._render("problem.html", visitor, is_part, status, facts)
+
+    async def failed(self, request: Request, error: Exception) -> Response:
+        """What a visitor sees where we are wrong; the log has the error itself."""
+        sentence = "the server failed at this, through no fault of yours; its log says why."
+        return self._problem(None, 500, sentence)
+
+    async def missing(self, request: Request, error: Exception) -> Response:
+        """What a visitor sees where there is no page."""
+        return self._problem(None, 404, "there is no such page.")
 
     def _visitor(self, request: Request) -> Visitor | None:
         ticket = request.cookies.get(self.listening.cookie)
@@ -154,10 +164,14 @@ class Site:
         return self._render("sign_in.html", None, _is_part(request), status, facts)
 
     async def _ask(self, request: Request) -> Response:
-        """The sign-in form, or the exchange of a token in the address for a cookie."""
-        if "token" not in request.query_params:
+        """The sign-in form, or the exchange of a token in the address for a cookie.
+
+        An address never has anything else that counts: no password, and no form to send on.
+        """
+        token = request.query_params.get("token")
+        if token is None or self.door.asks_for != "token" or request.method != "GET":
             return self._sign_in(request, 200, {})
-        return await self._admit(request, request.query_params)
+        return await self._admit(request, {"token": token})
 
     async def _enter(self, request: Request) -> Response:
         try:

@@ -1,11 +1,13 @@
 // Keys, and what the server cannot say itself. Everything works without this file.
 (() => {
   const said = () => document.getElementById("said");
-  const isTyping = target => target.closest("input, textarea, select, [contenteditable]");
+  const isTyping = target => target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
 
   document.addEventListener("keydown", event => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (event.key === "Escape" && isTyping(event.target)) {
+    const leavesNote = event.key === "Enter" && event.target.name === "note";
+    if (leavesNote || (event.key === "Escape" && isTyping(event.target))) {
+      event.preventDefault();
       event.target.blur();
       return;
     }
@@ -26,7 +28,7 @@
     document.getElementById(opener.dataset.dialog).showModal();
   });
 
-  const lost = "The server does not answer: nothing was recorded. Try again in a moment.";
+  const lost = "The server does not answer. Press the same key again in a moment: it is recorded once.";
   for (const name of ["htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(name, event => {
       if (event.detail.requestConfig.verb === "post") said().textContent = lost;

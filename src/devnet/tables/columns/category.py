@@ -194,6 +194,12 @@ class CategoryColumn(ColumnEncoding):
         return self.n_own + self.n_buckets + (self.missing > 0)
 
     @property
+    def is_crowded(self) -> bool:
+        """Whether most values are in the column of the others: even frequent ones are rare."""
+        n_own = sum(count for _, count in self.values[: self.n_own])
+        return 2 * n_own < self.n_rows * (1 - self.missing)
+
+    @property
     def accepts(self) -> frozenset[str]:
         """Kinds of values that can be encoded."""
         kinds = SINGULAR if self.is_forced else ("text", self.source)

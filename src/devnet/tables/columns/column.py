@@ -196,6 +196,11 @@ class ColumnEncoding(ABC):
         """How another table's values, counted by cell of the spread, differ most from training."""
         return spread.change(found)
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether it has so many values that even the frequent ones are rare."""
+        return False
+
     def is_unlike(self, looks_like: str) -> bool:
         """Whether a file's text looks like a kind that no training value had."""
         return False

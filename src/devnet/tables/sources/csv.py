@@ -33,7 +33,7 @@ from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError, UnfitValueError
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
-BLOCK_SIZES = (1 << 22, 1 << 25, 1 << 28)  # bytes; the next one if a row is longer
+BLOCK_SIZES = (1 << 22, 1 << 24, 1 << 26)  # bytes; the next one if a row is longer
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.*)", re.S
 )

@@ -20,7 +20,7 @@ from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError
 
 BLOCK_BYTES = 1 << 22
-LONGEST_LINE = 1 << 28  # bytes
+LONGEST_LINE = 1 << 26  # bytes
 _CHANGED = re.compile(r"Column\(/([^)]*)\) (?:changed from|was specified to be) (.*) in row (\d+)")
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from devnet.tables.sources.byte_stream import open_file
 from devnet.tables.sources.dictionary_page import longest_short_text
 from devnet.tables.sources.page_header import PageHeader, read_page_header
-from devnet.tables.sources.room import max_unpacked, more_room
+from devnet.tables.sources.room import longest_text, max_unpacked, more_room, too_long
 from devnet.tables.sources.source import BATCH_ROWS, rows_at_once
 from devnet.tables.table_error import TableError
 
@@ -63,6 +63,9 @@ class ParquetSizes:
                 if one.path not in self._row_bytes:
                     self._row_bytes[one.path] = self._most_in_a_row(file, one, len(leaves))
         row_bytes = sum(self._row_bytes[one.path] for one in leaves)
+        text_bytes = sum(self._row_bytes[one.path] for one in leaves if one.is_bytes)
+        if text_bytes > longest_text():
+            raise too_long(self._name, text_bytes)
         if row_bytes > max_unpacked():
             raise TableError(
                 f"a row of {self._name} may unpack to {row_bytes:,} bytes, and more than "

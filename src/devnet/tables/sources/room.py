@@ -23,6 +23,19 @@ def max_unpacked() -> int:
     return USUAL if text is None else _bytes(text)
 
 
+def longest_text() -> int:
+    """Bytes of all texts of a row; to work on them takes about thirty times as many."""
+    return max_unpacked() // 32
+
+
+def too_long(name: str, n_bytes: int) -> TableError:
+    """The error about a table with a longer one."""
+    return TableError(
+        f"{name} has a row with {n_bytes:,} bytes of text, and more than {longest_text():,} are "
+        f"not read; leave the longest values out of it, or, {more_room(32 * n_bytes)}"
+    )
+
+
 def longest_line(usual: int) -> int:
     """Bytes of a line, which takes several times as many to read: `usual`, or in proportion."""
     return min(usual * max_unpacked() // USUAL, MOST_OF_A_LINE)

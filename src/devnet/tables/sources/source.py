@@ -8,18 +8,18 @@ from pathlib import Path
 from shlex import quote
 from typing import final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from devnet.core.names import known
 from devnet.tables.sources.meter import note_pass
 from devnet.tables.sources.plain_columns import plain_batch
-from devnet.tables.sources.room import max_unpacked, more_room
+from devnet.tables.sources.room import longest_text, max_unpacked, more_room, too_long
 from devnet.tables.sources.table_file import TableFile
 from devnet.tables.table_error import TableError
 
 BATCH_ROWS = 65_536
-FEW = 4  # a batch that could unpack to too much is cut to this part of what it may unpack to
 Batches = Generator[pa.RecordBatch, None, None]
 _TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
@@ -102,6 +102,8 @@ class Source(ABC):
             for piece in pieces:
                 if coded is None:
                     coded = [i for i, kind in enumerate(piece.schema.types) if _is_coded(kind)]
+                if self.paths and piece.nbytes > longest_text():
+                    _refuse_long_texts(self.name, piece)
                 step = rows_at_once(_coded_bytes(piece, coded))
                 for start in range(0, piece.num_rows, step):
                     yield plain_batch(piece.slice(start, step), schema)
@@ -130,7 +132,7 @@ def rows_at_once(row_bytes: int) -> int:
     """Rows of a batch, few if a batch of rows that may be so long could unpack to very much."""
     if row_bytes * BATCH_ROWS <= max_unpacked():
         return BATCH_ROWS
-    return max(1, max_unpacked() // FEW // row_bytes)
+    return max(1, longest_text() // row_bytes)
 
 
 def _is_coded(kind: pa.DataType) -> bool:
@@ -141,6 +143,21 @@ def _coded_bytes(batch: pa.RecordBatch, coded: list[int]) -> int:
     """Bytes of a row if its codes stand for the longest texts, given the columns of codes."""
     lengths = (pc.binary_length(batch.column(i).dictionary) for i in coded)
     return sum(pc.max(one).as_py() or 0 for one in lengths)
+
+
+def _refuse_long_texts(name: str, batch: pa.RecordBatch) -> None:
+    """Refuse a batch with a row whose texts are so long that they would take all memory."""
+    lengths = np.zeros(batch.num_rows, dtype=np.int64)
+    for column in batch.columns:
+        if _is_coded(column.type):
+            of_each = pc.binary_length(column.dictionary).take(column.indices)
+        elif column.type in _TEXTS:
+            of_each = pc.binary_length(column)
+        else:
+            continue
+        lengths += pc.fill_null(of_each, 0).to_numpy(zero_copy_only=False)
+    if lengths.max(initial=0) > longest_text():
+        raise too_long(name, int(lengths.max()))
 
 
 @contextmanager
