@@ -129,6 +129,7 @@ def test_keys_that_are_typed_into_a_field_are_no_verdicts(opened, review):
 
 
 def test_enter_leaves_the_note_and_records_nothing(opened, review):
+    assert opened.locator(".verdicts button:visible").count() == 3
     opened.keyboard.press("e")
     opened.keyboard.type("a note")
     opened.keyboard.press("Enter")
