@@ -59,6 +59,16 @@ def test_methods_are_averaged_and_ranked_over_the_sets_that_all_have():
     assert found.ranks[7] == 8
 
 
+def test_a_method_without_runs_on_most_sets_is_not_compared():
+    made, records = eight(skip=[("fraud", METHODS[-1]), ("donors", METHODS[-1])])
+    found = standing(Cells(made, records), "AUC-PR")
+    assert (found.methods, found.datasets) == (METHODS[:-1], SETS)
+    table, of_sets = tables(made, records)[:2]
+    assert [row[0].text for row in table.rows] == METHODS[:-1]
+    assert "Averages and ranks leave out method H: no runs on most sets." in table.notes
+    assert "thyroid, method H" in [row[0].text for row in of_sets.rows]
+
+
 def test_equal_means_share_a_rank():
     made, records = eight()
     found = standing(Cells(made, records), "AUC-ROC")  # all are 0.5

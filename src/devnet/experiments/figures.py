@@ -80,7 +80,7 @@ def _sweep_figure(cells: Cells, setting: str, metric: str) -> Figure:
         values = [float(s[setting]) for s in cells.experiment.settings]
         series = [
             Series(method, [Point(x, y, np.nan, np.nan) for x, y in zip(values, row, strict=True)])
-            for method, row in zip(cells.methods, found.averages.tolist(), strict=True)
+            for method, row in zip(found.methods, found.averages.tolist(), strict=True)
         ]
         title = f"average of {len(found.datasets)} sets"
         panels.append(Panel(title, series, in_words(setting), metric))
@@ -105,9 +105,9 @@ def _sweep_caption(cells: Cells, found: Standing) -> str:
         sentences = ["Lines are means; a dot shows its 95% interval when pointed at."]
     if len(cells.methods) > 1 and found.datasets:
         order = np.argsort(found.ranks, kind="stable")
-        ranks = [f"{cells.methods[i]} {found.ranks[i]:.1f}" for i in order]
+        ranks = [f"{found.methods[i]} {found.ranks[i]:.1f}" for i in order]
         sentences.append(f"Average rank over sets and values: {', '.join(ranks)}.")
-        sentences.append(left_out(cells, found.datasets))
+        sentences.append(left_out(cells, found))
     fewer = fewer_runs(cells)
     sentences += [f"Fewer runs: {'; '.join(fewer)}."] if fewer else []
     return " ".join(filter(None, sentences))

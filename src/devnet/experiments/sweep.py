@@ -1,6 +1,5 @@
 """Methods over the values of a setting (Figures 3 and 4): means by set, averages, ranks."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +12,12 @@ from devnet.experiments.table import Cell, ResultTable, plus_minus
 
 
 class Standing(NamedTuple):
-    """How methods stand over the sets on which all of them have runs with every value."""
+    """How methods stand over the sets on which all of them have runs with every value.
 
+    A method that has them on fewer than half of the sets is not compared.
+    """
+
+    methods: list[str]
     datasets: list[str]
     averages: np.ndarray  # (methods, values), over these sets
     ranks: np.ndarray  # (methods,), 1 is best; mean over these sets and all values
@@ -22,22 +25,24 @@ class Standing(NamedTuple):
 
 def standing(cells: Cells, metric: str) -> Standing:
     """Average and mean rank of each method."""
-    found = {
-        dataset: np.array(
-            [
-                [cells.mean(dataset, method, s, metric) for s in cells.experiment.settings]
-                for method in cells.methods
-            ]
-        )
-        for dataset in cells.datasets
-    }
-    whole = {name: means for name, means in found.items() if not np.isnan(means).any()}
-    if not whole:
-        nothing = np.full((len(cells.methods), len(cells.experiment.settings)), np.nan)
-        return Standing([], nothing, nothing[:, 0])
-    means = np.stack(list(whole.values()))  # (sets, methods, values)
+    settings = cells.experiment.settings
+    found = np.array(
+        [
+            [[cells.mean(name, method, s, metric) for s in settings] for method in cells.methods]
+            for name in cells.datasets
+        ]
+    )  # (sets, methods, values)
+    is_there = ~np.isnan(found).any(2)  # (sets, methods)
+    is_compared = 2 * is_there.sum(0) >= len(found)
+    methods = [name for name, one in zip(cells.methods, is_compared, strict=True) if one]
+    is_whole = is_there[:, is_compared].all(1)
+    if not (methods and is_whole.any()):
+        nothing = np.full((len(cells.methods), len(settings)), np.nan)
+        return Standing(cells.methods, [], nothing, nothing[:, 0])
+    datasets = [name for name, one in zip(cells.datasets, is_whole, strict=True) if one]
+    means = found[is_whole][:, is_compared]
     ranks = stats.rankdata(-np.round(means, 9), axis=1)
-    return Standing(list(whole), means.mean(0), ranks.mean((0, 2)))
+    return Standing(methods, datasets, means.mean(0), ranks.mean((0, 2)))
 
 
 def sweep_tables(cells: Cells, metric: str) -> list[ResultTable]:
@@ -47,12 +52,17 @@ def sweep_tables(cells: Cells, metric: str) -> list[ResultTable]:
     return [_table_of_averages(cells, metric), _table_of_sets(cells, metric)]
 
 
-def left_out(cells: Cells, compared: Sequence[str]) -> str:
-    """Which sets averages and ranks leave out, and why; empty if none."""
-    others = [dataset for dataset in cells.datasets if dataset not in compared]
-    if not others:
-        return ""
-    return f"Averages and ranks leave out {join_words(others)}: not every method has runs there."
+def left_out(cells: Cells, found: Standing) -> str:
+    """Which methods and sets averages and ranks leave out, and why; empty if none."""
+    methods = [method for method in cells.methods if method not in found.methods]
+    datasets = [dataset for dataset in cells.datasets if dataset not in found.datasets]
+    sentences = []
+    if methods:
+        sentences.append(f"{join_words(methods)}: no runs on most sets")
+    if datasets:
+        every = "not every other method" if methods else "not every method"
+        sentences.append(f"{join_words(datasets)}: {every} has runs there")
+    return f"Averages and ranks leave out {'; '.join(sentences)}." if sentences else ""
 
 
 def fewer_runs(cells: Cells) -> list[str]:
@@ -73,7 +83,7 @@ def _table_of_averages(cells: Cells, metric: str) -> ResultTable:
     columns = np.column_stack([found.averages, overall])  # (methods, values + 1)
     best = np.round(columns, 3).max(0)
     rows = []
-    for i, method in enumerate(cells.methods):
+    for i, method in enumerate(found.methods):
         row = [Cell(method)]
         for value, highest in zip(columns[i], best, strict=True):
             row.append(Cell(decimals_text(value, 3), bool(round(value, 3) == highest)))
@@ -82,7 +92,7 @@ def _table_of_averages(cells: Cells, metric: str) -> ResultTable:
     sets = count_text(len(found.datasets), "set", "sets")
     title = f"{metric} by {_varied(cells)}, average of {sets}"
     notes = ["A rank is that of a method's mean among all methods, averaged over sets and values."]
-    omitted = left_out(cells, found.datasets)
+    omitted = left_out(cells, found)
     return ResultTable(
         title,
         ["Method", *_values(cells), "all", "average rank"],

@@ -87,8 +87,12 @@ def written_label(column: pa.Array) -> pa.Array:
 
 def has_label(column: pa.Array, anomaly: str) -> np.ndarray:
     """Which rows of a label column mark anomalies; true, 1 and 1.0 are the same."""
-    codes = pc.dictionary_encode(label_text(column))
-    meant = [same_label(anomaly, [value]) is not None for value in codes.dictionary.to_pylist()]
+    if pa.types.is_nested(column.type):
+        column = label_text(column)  # which refuses it
+    is_coded = pa.types.is_dictionary(column.type)
+    codes = column if is_coded else pc.dictionary_encode(column)  # few values become text
+    values = label_text(codes.dictionary).to_pylist()
+    meant = [one is not None and same_label(anomaly, [one]) is not None for one in values]
     position = pc.fill_null(codes.indices, -1).to_numpy(zero_copy_only=False)
     found: np.ndarray = np.append(meant, False)[position].astype(bool)
     return found
