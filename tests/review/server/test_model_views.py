@@ -16,6 +16,7 @@ from devnet.review.desk.review import open_review
 from devnet.review.desk.server_lock import only_server
 from devnet.review.events import StoreError
 from devnet.review.queue import Shares
+from devnet.review.server.doors import user_name
 
 
 @pytest.fixture
@@ -151,7 +152,7 @@ def test_some_cards_are_unlike_the_others(review):
     review.find_unlike().join()
     browser = open_locally(review)
     assert "unlike the other rows" in "".join(
-        browser.get("/", row=one.leader.row).text for one in review.desk.hand("root")
+        browser.get("/", row=one.leader.row).text for one in review.desk.hand(user_name())
     )
     assert {lease.dealt.reason for lease in review.desk.hand("ana")} >= {"highest", "unlike"}
 
