@@ -20,8 +20,8 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(seen_rows, "MIN_ROWS", 100)
 
 
-def seen(start, stop, step):
-    found = SeenRows(["a", "b"], ENDS)
+def seen(start, stop, step, of_rows=None):
+    found = SeenRows(["a", "b"], ENDS, of_rows)
     for first in range(start, stop, step):
         part = slice(first, min(first + step, stop))
         number = np.arange(part.start, part.stop)
@@ -46,6 +46,17 @@ def test_parts_of_a_table_are_merged_exactly(cut):
     first, second = seen(0, cut, 100), seen(cut, N, 300)
     second.merge(first)
     assert_same(second, seen(0, N, N))
+
+
+def test_a_table_of_known_length_gives_the_same_rows_and_copies_few(monkeypatch):
+    copied = []
+    monkeypatch.setattr(seen_rows, "_plain_rows", lambda batch: copied.append(len(batch)) or batch)
+    assert_same(seen(0, N, 100, of_rows=N), seen(0, N, N))
+    n_copied = sum(copied[:-1])
+    assert n_copied < 2 * 200
+    copied.clear()
+    seen(0, N, 100)
+    assert sum(copied) > 2 * n_copied
 
 
 def test_rows_are_counted_and_a_uniform_sample_is_kept():

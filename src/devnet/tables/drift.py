@@ -117,7 +117,8 @@ class Watch:
         self._threshold = threshold if np.isfinite(threshold) else None
         thresholds = [] if self._threshold is None else [self._threshold]
         self._learned = learned_scores(self._model.calibration_, *thresholds)
-        self.seen = SeenRows(self._model.encoder_.read_columns(), self._learned.ends)
+        columns, n_rows = self._model.encoder_.read_columns(), opened.source.n_rows
+        self.seen = SeenRows(columns, self._learned.ends, n_rows)
         n_checks = N_CHECKS * len(self._model.encoder_.columns) + 3
         self._most = ERROR / n_checks  # p-value of each (Bonferroni)
 

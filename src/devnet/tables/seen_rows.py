@@ -14,6 +14,7 @@ MOST_ROWS = 20_000  # shares are then known to within half a percent
 MIN_ROWS = 2_000  # if there are many columns, so that there are at most
 MOST_VALUES = 1 << 22
 MOST_BYTES = 1 << 26
+SPARE = 8  # standard deviations of the number of rows below a key
 HIGH = 0.05  # share of training rows that score high
 LEVELS = (0.01, 1 - HIGH, 0.99)  # quantiles of scores: where ranges begin, the high, where they end
 N_RANGES = 20
@@ -31,6 +32,8 @@ class SeenRows:
         Those of the rows to keep.
     ends : array
         Ascending scores; rows are counted between them. See `LearnedScores`.
+    of_rows : int, optional
+        Rows of the whole table, if that is known. Then hardly more rows are copied than stay.
 
     Attributes
     ----------
@@ -40,13 +43,16 @@ class SeenRows:
         Rows up to each of `ends`, and above the last.
     """
 
-    def __init__(self, columns: Sequence[str], ends: np.ndarray) -> None:
+    def __init__(
+        self, columns: Sequence[str], ends: np.ndarray, of_rows: int | None = None
+    ) -> None:
         self.columns = list(columns)
         self.ends = ends
         self.n_rows = 0
         self.scores: np.ndarray = np.zeros(len(ends) + 1, dtype=np.int64)
         size = int(np.clip(MOST_VALUES // max(len(columns), 1), MIN_ROWS, MOST_ROWS))
         self._kept = Reservoir(size, MOST_BYTES)
+        self._largest_key = (size + SPARE * size**0.5) / of_rows if of_rows else np.inf
 
     def add(
         self,
@@ -62,7 +68,7 @@ class SeenRows:
         cells = np.searchsorted(self.ends, scores, side="left")
         self.scores += np.bincount(cells, minlength=len(self.scores))
         key = _key(number)
-        stays = np.flatnonzero(self._kept.may_stay(key))
+        stays = np.flatnonzero(self._kept.may_stay(key) & (key < self._largest_key))
         if len(stays):
             rows = _plain_rows(batch.select(self.columns).take(pa.array(positions[stays])))
             self._kept.add(rows, number[stays], key[stays])
