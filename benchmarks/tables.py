@@ -21,8 +21,8 @@ from sections import Effort, Section
 from devnet.datasets.payments import make_payments, payment_batches
 from devnet.significance.policies import Alarm, Threshold
 from devnet.tables import TableModel, score_table
-from devnet.tables.opened_table import scored_columns
 from devnet.tables.output import open_output
+from devnet.tables.row_scores import scored_columns
 from devnet.tables.sources.opening import open_table
 
 REPEATS = 3

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from devnet.tables.alerts import find_alerts
     from devnet.tables.drift import find_drift
+    from devnet.tables.scorer import Scorer
     from devnet.tables.scoring import score_table
     from devnet.tables.table_error import TableError
     from devnet.tables.table_model import TableModel
@@ -40,6 +41,7 @@ __all__ = [
     "HybridReference",
     "ModelFileError",
     "RankDeviation",
+    "Scorer",
     "StandardPrior",
     "TableError",
     "TableModel",
@@ -63,6 +65,7 @@ _HOMES = {  # imported when asked for, so that `import devnet` and `devnet --hel
     "HybridReference": "devnet.engine.data_reference",
     "ModelFileError": "devnet.core.model_file",
     "RankDeviation": "devnet.detectors.rank_deviation",
+    "Scorer": "devnet.tables.scorer",
     "StandardPrior": "devnet.engine.standard_prior",
     "TableError": "devnet.tables.table_error",
     "TableModel": "devnet.tables.table_model",

@@ -10,7 +10,7 @@ import devnet
 from devnet import ModelFileError
 from devnet.core import model_file
 from devnet.detectors.methods import METHODS
-from devnet.tables import TableModel, opened_table
+from devnet.tables import TableModel, row_scores
 from devnet.tables import explainer as explaining
 
 PAIR = pa.struct([("index", pa.int32()), ("value", pa.float32())])
@@ -51,7 +51,7 @@ def test_a_wide_sparse_model_does_not_become_dense(name, tmp_path, monkeypatch):
         with pytest.raises(ModelFileError, match="dense rows of 5000 columns.*from sparse ones"):
             devnet.load(path)
         return
-    monkeypatch.setattr(opened_table, "MATRIX_VALUES", 3 * 5000)
+    monkeypatch.setattr(row_scores, "MATRIX_VALUES", 3 * 5000)
     scores = devnet.load(path).score(table)["anomaly_score"].to_numpy()
     np.testing.assert_allclose(scores, model.score(table)["anomaly_score"].to_numpy(), rtol=1e-6)
 

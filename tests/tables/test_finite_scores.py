@@ -7,7 +7,7 @@ import pytest
 from support.payment_tables import fitted, make_table
 
 from devnet.detectors.base import ScoreError
-from devnet.tables import find_alerts, opened_table, score_table
+from devnet.tables import find_alerts, row_scores, score_table
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def model(table):
 
 @pytest.mark.parametrize("n_values", [1 << 26, 1000])
 def test_scoring_names_the_row_of_the_table(model, table, n_values, tmp_path, monkeypatch):
-    monkeypatch.setattr(opened_table, "MATRIX_VALUES", n_values)
+    monkeypatch.setattr(row_scores, "MATRIX_VALUES", n_values)
     model, row = model
     words = f"DeviationEnsemble gives row {row} the score nan, which cannot be ranked"
     with pytest.raises(ScoreError, match=words):

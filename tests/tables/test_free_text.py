@@ -157,7 +157,7 @@ def test_csv_and_parquet_with_text_score_alike(model, table, tmp_path):
 
 def test_long_batches_with_text_are_scored_part_by_part(model, table, monkeypatch):
     whole = model.score(table)["anomaly_score"].to_numpy()
-    monkeypatch.setattr("devnet.tables.opened_table.TEXT_ROWS", 100)
+    monkeypatch.setattr("devnet.tables.row_scores.TEXT_ROWS", 100)
     assert np.array_equal(model.score(table)["anomaly_score"].to_numpy(), whole)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import is_dataclass
 from importlib.metadata import PackageNotFoundError, version
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -52,7 +53,11 @@ def write(
     path: str | PathLike[str], header: dict[str, Any], tensors: dict[str, np.ndarray]
 ) -> None:
     """Write atomically: the file appears under its name only when it is complete."""
-    path = Path(path)
+    write_whole(Path(path), pack(header, tensors))
+
+
+def pack(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> bytes:
+    """The contents of a model file."""
     full = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -62,7 +67,8 @@ def write(
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     as_read = json.loads(json.dumps(full, allow_nan=False))
     text = json.dumps({**as_read, CHECKSUM: checksum(as_read, arrays)})
-    write_whole(path, to_bytes(arrays, metadata={HEADER: text}))
+    packed: bytes = to_bytes(arrays, metadata={HEADER: text})
+    return packed
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -70,11 +76,28 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarra
 
     Files of version 0.1.0 have no checksum.
     """
-    with _opened(Path(path)) as (header, start, file):
-        tensors = from_bytes(start + file.read())
+    with _opened(Path(path)) as file:
+        return _contents(file, path)
+
+
+def contents(path: str | PathLike[str]) -> bytes:
+    """The bytes of a model file, to send elsewhere; `unpack` checks them."""
+    with _opened(Path(path)) as file:
+        return file.read()
+
+
+def unpack(packed: bytes, name: str = "the model") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and tensors of the contents of a model file, as `read` has them."""
+    with _complete(name), BytesIO(packed) as file:
+        return _contents(file, name)
+
+
+def _contents(file: BinaryIO, name: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    header, start = _read_header(file, name)
+    tensors = from_bytes(start + file.read())
     if CHECKSUM in header and not _is_intact(header, tensors):
         raise ModelFileError(
-            f"{path} does not match its checksum: the file was damaged or edited. Copy it again "
+            f"{name} does not match its checksum: the file was damaged or edited. Copy it again "
             "from its source, or save the model again."
         )
     return header, tensors
@@ -82,13 +105,13 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarra
 
 def read_header(path: str | PathLike[str]) -> dict[str, Any]:
     """The header of a model file, if its format is known; nothing else is checked."""
-    with _opened(Path(path)) as (header, _, _):
-        return header
+    with _opened(Path(path)) as file:
+        return _read_header(file, path)[0]
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[dict[str, Any], bytes, BinaryIO]]:
-    """The header of a model file, the bytes that it was in, and the file to read on from."""
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """A model file to read from; one that is not there or not complete raises a clear error."""
     if path.is_symlink() and not path.exists():
         raise FileNotFoundError(
             f"{path} is a link to {path.readlink()}, which does not exist; mend the link, or give "
@@ -104,20 +127,31 @@ def _opened(path: Path) -> Iterator[tuple[dict[str, Any], bytes, BinaryIO]]:
         raise ModelFileError(
             f"{path} is a pipe or device, not a file; give the name of a model file."
         )
+    with _complete(path), path.open("rb") as file:
+        yield file
+
+
+@contextmanager
+def _complete(name: Any) -> Iterator[None]:
+    """Turn whatever goes wrong while a model file is read into a clear error."""
     try:
-        with path.open("rb") as file:
-            start, metadata = _read_start(file)
-            yield _parse_header(path, metadata.get(HEADER)), start, file
+        yield
     except (SafetensorError, OSError, *_WRONG_TYPES) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
-            f"{path} is not a complete model file ({cut(str(error), MAX_ECHO)}). Copy it again "
+            f"{name} is not a complete model file ({cut(str(error), MAX_ECHO)}). Copy it again "
             "from its source, or save the model again."
         ) from error
 
 
 _WRONG_TYPES = (TypeError, ValueError, AttributeError, KeyError, IndexError, RecursionError)
+
+
+def _read_header(file: BinaryIO, name: Any) -> tuple[dict[str, Any], bytes]:
+    """The header of a model file, and the bytes that it was in."""
+    start, metadata = _read_start(file)
+    return _parse_header(name, metadata.get(HEADER)), start
 
 
 def _read_start(file: BinaryIO) -> tuple[bytes, dict[str, Any]]:
@@ -133,7 +167,9 @@ def _read_start(file: BinaryIO) -> tuple[bytes, dict[str, Any]]:
     layout = json.loads(text.decode())
     metadata = layout.pop("__metadata__", {})
     n_bytes = max((entry["data_offsets"][1] for entry in layout.values()), default=0)
-    expected, found = len(length) + size + n_bytes, os.fstat(file.fileno()).st_size
+    position = file.tell()
+    expected, found = len(length) + size + n_bytes, file.seek(0, os.SEEK_END)
+    file.seek(position)
     if found != expected:
         raise ValueError(f"it has {found:,} bytes instead of {expected:,}")
     return length + text, metadata
@@ -146,7 +182,7 @@ def _is_intact(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> bool:
         raise ModelFileError("the model file has a header that is nested too deeply.") from None
 
 
-def _parse_header(path: Path, text: str | None) -> dict[str, Any]:
+def _parse_header(path: Any, text: str | None) -> dict[str, Any]:
     if text is None:
         raise ModelFileError(
             f"{path} is a safetensors file, but not a devnet model; was it saved by another "

@@ -11,6 +11,7 @@ from devnet.tables.alerts import Alerts, find_alerts
 from devnet.tables.drift import Drift, find_drift
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explanation, Reason
+from devnet.tables.scorer import Scorer
 from devnet.tables.scoring import score_table
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_error import TableError
@@ -21,6 +22,7 @@ __all__ = [
     "Drift",
     "Explanation",
     "Reason",
+    "Scorer",
     "TableEncoder",
     "TableError",
     "TableModel",

@@ -11,7 +11,7 @@ from devnet.core.wording import count_text, share_text
 from devnet.significance.policies import AlertPolicy, policy_to_json
 from devnet.tables.column_check import some
 from devnet.tables.expectations import HIDDEN, expectations
-from devnet.tables.opened_table import alert_threshold
+from devnet.tables.row_scores import alert_threshold
 from devnet.tables.table_model import TableModel
 from devnet.tables.typical_row import typical_text
 

@@ -17,7 +17,8 @@ from devnet.tables.column_drift import (
     ColumnComparison,
     ColumnDrift,
 )
-from devnet.tables.opened_table import OpenedTable, alert_threshold
+from devnet.tables.opened_table import OpenedTable
+from devnet.tables.row_scores import alert_threshold
 from devnet.tables.seen_rows import SeenRows, learned_scores
 from devnet.tables.training_rows import OnRows
 

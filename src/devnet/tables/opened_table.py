@@ -11,7 +11,7 @@ from devnet.core.read_ahead import bytes_of, map_ahead
 from devnet.core.sentence import Sentence
 from devnet.core.wording import shown
 from devnet.detectors.base import ScoreError
-from devnet.significance.policies import Alarm, AlertPolicy, Threshold
+from devnet.significance.policies import AlertPolicy, Threshold
 from devnet.tables.chosen_rows import python_rows, row_ids, take_rows
 from devnet.tables.columns.arrow_values import SINGULAR, kind_of
 from devnet.tables.explainer import Explanation
@@ -19,7 +19,7 @@ from devnet.tables.label_column import has_label
 from devnet.tables.readings.learned_kinds import needs_reading, readings_as_learned
 from devnet.tables.readings.reading import Conventions, Reading
 from devnet.tables.readings.table_reader import Tally
-from devnet.tables.score_columns import ALERT, NOMINAL, P_VALUE, SCORE
+from devnet.tables.row_scores import RowScores, alert_threshold
 from devnet.tables.seen_rows import SeenRows
 from devnet.tables.sources.opening import open_table
 from devnet.tables.sources.source import Source
@@ -27,10 +27,6 @@ from devnet.tables.training_rows import OnRows
 
 if TYPE_CHECKING:
     from devnet.tables.table_model import TableModel
-
-
-TEXT_ROWS = 4096  # rows with text that are scored at once
-MATRIX_VALUES = 1 << 26  # of a dense matrix that is scored at once
 
 
 class ScoredBatch(NamedTuple):
@@ -80,6 +76,7 @@ class OpenedTable:
         )
         more = self._as_learned()
         self._reader, self._tally = encoder.reader.with_more(more), Tally()
+        self._scores = RowScores(model, self._reader)
         schema = self._reader.schema(self.source.schema)
         self._notes = [
             *encoder.check(schema, self.source.name, self.source.inferred),
@@ -151,27 +148,6 @@ class OpenedTable:
             if on_rows is not None:
                 on_rows(done)
 
-    def _scores(self, batch: pa.RecordBatch, tally: Tally) -> np.ndarray:
-        """Scores of a batch, part by part if its matrix is large."""
-        encoder, size = self.model.encoder_, len(batch)
-        rows = self._reader.read(batch.select(encoder.read_columns()), tally)
-        step = TEXT_ROWS if encoder.has_text else max(size, 1)
-        if not encoder.is_sparse:
-            step = min(step, max(1, MATRIX_VALUES // encoder.n_columns))
-        parts = [
-            self._part_scores(rows.slice(start, step), start) for start in range(0, size, step)
-        ]
-        return np.concatenate([np.empty(0), *parts])
-
-    def _part_scores(self, rows: pa.RecordBatch, start: int) -> np.ndarray:
-        """Scores of a part of a batch that begins at row `start`."""
-        try:
-            encoded = self.model.encoder_.encode_checked(rows)
-            scores: np.ndarray = self.model.detector_.anomaly_score(encoded)
-        except ScoreError as error:
-            raise error.at(start + error.row) from None
-        return scores
-
     def threshold(
         self,
         policy: AlertPolicy | None = None,
@@ -234,21 +210,6 @@ class OpenedTable:
         if self._written is not None:
             return take_rows(self._written, number.tolist(), self._written.schema.names)
         return rows.select(self.own_columns)
-
-
-def alert_threshold(model: "TableModel", policy: AlertPolicy | None, scores: Any = ()) -> Threshold:
-    """The score above which rows are alerts, given the scores of a table if they matter."""
-    prior_quantile = model.detector_.prior_quantile
-    return (policy or model.policy).threshold(model.calibration_, scores, prior_quantile)
-
-
-def scored_columns(model: "TableModel", scores: np.ndarray, alarm: Alarm) -> dict[str, np.ndarray]:
-    """Scores, p-values and alerts of the next rows of a table, by column."""
-    columns = {SCORE: scores, P_VALUE: model.calibration_.ranks().p_value(scores)}
-    nominal = model.detector_.nominal_p_value(scores)
-    if nominal is not None:
-        columns[NOMINAL] = nominal
-    return {**columns, ALERT: alarm(scores)}
 
 
 def _score_batches(

@@ -11,9 +11,10 @@ from devnet.core.sentence import Sentence, Setting
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
 from devnet.tables.description import policy_notes
 from devnet.tables.drift import Watch
-from devnet.tables.opened_table import OpenedTable, ScoredBatch, scored_columns
+from devnet.tables.opened_table import OpenedTable, ScoredBatch
 from devnet.tables.output import check_output, is_text_file, open_output
 from devnet.tables.overwriting import refuse_overwriting
+from devnet.tables.row_scores import scored_columns
 from devnet.tables.score_columns import NOMINAL, SCORE
 from devnet.tables.sources.source import Source
 from devnet.tables.sources.table_file import changed

@@ -45,9 +45,10 @@ from devnet.tables.explainer import Explainer, Explanation
 from devnet.tables.given_labels import GivenLabels, given_labels
 from devnet.tables.label_column import as_label
 from devnet.tables.leaks import Leak, find_leak, leak_from_header
-from devnet.tables.opened_table import OpenedTable, alert_threshold, scored_columns
+from devnet.tables.opened_table import OpenedTable
 from devnet.tables.overwriting import refuse_replacing
 from devnet.tables.readings.reading import Conventions
+from devnet.tables.row_scores import alert_threshold, scored_columns
 from devnet.tables.score_columns import ALERT, SCORE
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_summary import names_of
@@ -308,7 +309,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file without pickle; read it with `devnet.load`."""
         refuse_replacing(path, self._learned_from)
-        model_file.write(path, *_to_file(self))
+        model_file.write(path, *to_file(self))
         self._file = Path(path).resolve()
 
     @property
@@ -317,8 +318,8 @@ class TableModel(ClassifierMixin, BaseEstimator):
         return self._file
 
 
-def _to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header and tensors."""
+def to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and tensors of its model file."""
     table = {
         "method": model.method,
         "label": model.label_,
@@ -343,11 +344,11 @@ def _to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def restore(
-    header: dict[str, Any], tensors: dict[str, np.ndarray], path: str | PathLike[str]
+    header: dict[str, Any], tensors: dict[str, np.ndarray], path: str | PathLike[str] | None
 ) -> TableModel:
-    """Rebuild a model from header and tensors of the file at a path, all of them checked."""
+    """Rebuild a model from header and tensors, all of them checked, of the file at a path."""
     model = TableModel()
-    model._file = Path(path).resolve()
+    model._file = None if path is None else Path(path).resolve()
     own = {name.removeprefix(PREFIX): t for name, t in tensors.items() if name.startswith(PREFIX)}
     others = {name: array for name, array in tensors.items() if not name.startswith(PREFIX)}
     table = field(header, "table", lambda value: isinstance(value, dict))

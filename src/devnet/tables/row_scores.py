@@ -1,0 +1,66 @@
+"""From the rows of a batch to scores, p-values and alerts: what every way of scoring stands on."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from devnet.detectors.base import ScoreError
+from devnet.significance.policies import Alarm, AlertPolicy, Threshold
+from devnet.tables.readings.table_reader import TableReader, Tally
+from devnet.tables.score_columns import ALERT, NOMINAL, P_VALUE, SCORE
+
+if TYPE_CHECKING:
+    from devnet.tables.table_model import TableModel
+
+TEXT_ROWS = 4096  # rows with text that are scored at once
+MATRIX_VALUES = 1 << 26  # of a dense matrix that is scored at once
+
+
+class RowScores:
+    """Scores the rows of batches that a model's encoder has accepted.
+
+    Parameters
+    ----------
+    model : TableModel
+    reader : TableReader
+        How the values of the batches are read.
+    """
+
+    def __init__(self, model: "TableModel", reader: TableReader) -> None:
+        self._encoder, self._detector = model.encoder_, model.detector_
+        self._columns = self._encoder.read_columns()
+        self._reader = reader
+
+    def __call__(self, batch: pa.RecordBatch, tally: Tally) -> np.ndarray:
+        """Scores of a batch, (n,), part by part if its matrix is large."""
+        size = len(batch)
+        rows = self._reader.read(batch.select(self._columns), tally)
+        step = TEXT_ROWS if self._encoder.has_text else max(size, 1)
+        if not self._encoder.is_sparse:
+            step = min(step, max(1, MATRIX_VALUES // self._encoder.n_columns))
+        parts = [self._part(rows.slice(start, step), start) for start in range(0, size, step)]
+        return np.concatenate([np.empty(0), *parts])
+
+    def _part(self, rows: pa.RecordBatch, start: int) -> np.ndarray:
+        """Scores of a part of a batch that begins at row `start`."""
+        try:
+            scores: np.ndarray = self._detector.anomaly_score(self._encoder.encode_checked(rows))
+        except ScoreError as error:
+            raise error.at(start + error.row) from None
+        return scores
+
+
+def alert_threshold(model: "TableModel", policy: AlertPolicy | None, scores: Any = ()) -> Threshold:
+    """The score above which rows are alerts, given the scores of a table if they matter."""
+    prior_quantile = model.detector_.prior_quantile
+    return (policy or model.policy).threshold(model.calibration_, scores, prior_quantile)
+
+
+def scored_columns(model: "TableModel", scores: np.ndarray, alarm: Alarm) -> dict[str, np.ndarray]:
+    """Scores, p-values and alerts of the next rows of a table, by column."""
+    columns = {SCORE: scores, P_VALUE: model.calibration_.ranks().p_value(scores)}
+    nominal = model.detector_.nominal_p_value(scores)
+    if nominal is not None:
+        columns[NOMINAL] = nominal
+    return {**columns, ALERT: alarm(scores)}
