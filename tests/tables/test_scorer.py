@@ -7,12 +7,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import devnet
 from devnet import Budget, FalseAlarmRate, FalseDiscoveryRate, Scorer, TableError, TableModel
 from devnet.datasets.payments import make_payments
 from devnet.tables import score_table, scorer
+from devnet.tables.columns.category import FEW_ROWS, CategoryColumn
 
+SMALL = {"n_networks": 2, "n_trees": 8}
 QUICK = {"n_epochs": 2, "n_batches": 5}
 
 
@@ -204,3 +208,39 @@ def test_a_detector_of_matrices_is_refused(tmp_path):
 def test_unknown_columns_are_noted(path, payments):
     batch = payments.append_column("mood", pa.nulls(len(payments))).to_batches()[0]
     assert any("mood" in note for note in Scorer(path).check(batch.schema))
+
+
+@given(
+    st.lists(st.none() | st.sampled_from(["", "DE", "NG", "x" * 100, "x" * 101, "é" * 120])),
+    st.sampled_from([pa.string(), pa.large_string()]),
+)
+def test_few_texts_are_looked_up_as_many_are(texts, kind):
+    """One by one in Python, and all at once in Arrow."""
+    values = (("DE", 50), ("x" * 100, 30), ("é" * 100, 20))
+    column = CategoryColumn(
+        "c",
+        0.1,
+        values=values,
+        n_own=3,
+        n_buckets=1,
+        n_values=3,
+        n_rows=100,
+        source="text",
+        zone="",
+    )
+    few = pa.array(texts, kind)
+    many = pa.concat_arrays([few, pa.array(["DE"] * FEW_ROWS, kind)])
+    (one,), (other,) = column.entries(few), column.entries(many)
+    if texts and any(text is not None for text in texts):
+        np.testing.assert_array_equal(one.column, other.column[: len(texts)])
+
+
+def test_a_row_alone_scores_as_among_many(payments):
+    """Few rows take a path of their own through trees and categories."""
+    found = Scorer(TableModel(parameters=SMALL, random_state=0).fit(payments, "fraud"))
+    batch = payments.slice(0, 200).to_batches()[0]
+    together = found(batch)["anomaly_score"]
+    for step in (1, 3, 16, 17, 64, 65):
+        parts = [found(batch.slice(start, step)) for start in range(0, 130, step)]
+        alone = joined(parts)["anomaly_score"].combine_chunks()
+        assert alone.equals(together.slice(0, len(alone)))

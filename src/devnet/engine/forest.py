@@ -19,6 +19,7 @@ NO_CHILD = -1  # both children of a leaf
 PREFIX = "tree"  # of the names of a forest's arrays in a model file
 MAX_DEPTH = 1024  # splits from a root to a leaf; trees are grown no deeper, and rarely beyond 50
 LARGEST_VALUE = 1e12  # of a node in a model file
+FEW_ROWS = 16  # up to which it is quicker to walk down all trees at once
 PATH_VALUES = 1 << 22  # splits, on the paths of leaves or rows, that are held in memory
 DTYPES = {
     "left": "int32",
@@ -85,10 +86,34 @@ class Forest:
 
         Trees are added one after another, so a row has the same sum in any batch.
         """
+        if len(rows) <= FEW_ROWS:
+            total: np.ndarray = np.cumsum(self._values_of_few(rows), axis=1)[:, -1]
+            return total
         total = np.zeros(len(rows))
         for compiled, value in self._compiled:
             total += value.take(compiled.apply(rows))
         return total
+
+    def _values_of_few(self, rows: np.ndarray) -> np.ndarray:
+        """Value of the leaf that each row reaches, (b, n_trees), all trees at once."""
+        left, right = self._below
+        n_trees = len(self)
+        node = np.tile(self._start, len(rows))  # (b * n_trees,)
+        walking = np.flatnonzero(left[node] >= 0)
+        while len(walking):
+            at = node[walking]
+            value = rows[walking // n_trees, self._nodes.column[at]]
+            node[walking] = np.where(value <= self._nodes.threshold[at], left[at], right[at])
+            walking = walking[left[node[walking]] >= 0]
+        return self._nodes.value[node].reshape(-1, n_trees)
+
+    @cached_property
+    def _below(self) -> tuple[np.ndarray, np.ndarray]:
+        """Both children of each node, counted from the first tree's root; negative for leaves."""
+        root = np.repeat(self._start, np.diff(self._start, append=len(self._nodes.left)))
+        is_leaf = self._nodes.left == NO_CHILD
+        left, right = (np.where(is_leaf, -1, part + root) for part in self._nodes[:2])
+        return left, right
 
     def each_value(self, rows: np.ndarray) -> np.ndarray:
         """Value of the leaf that each row reaches, by tree, (b, d) float32 -> (n_trees, b)."""

@@ -1,6 +1,6 @@
 """What kind of values an Arrow column holds, and its values in plain form."""
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ class ColumnKind(NamedTuple):
         return WORDS.get(self.name, self.reason)
 
 
+@lru_cache(maxsize=1024)
 def kind_of(arrow_type: pa.DataType) -> ColumnKind:
     """Kind of an Arrow type; a dictionary has the kind of its values."""
     if isinstance(arrow_type, pa.BaseExtensionType):

@@ -42,6 +42,7 @@ MAX_CATEGORIES = 50  # values that are known by name, and
 MAX_OWN = 30  # that have their own columns; with more, few labels are lost among them
 MOST_BUCKETS = 32  # of a model file; version 0.1.0 spread the other values over so many
 OTHERS = "other values"
+FEW_ROWS = 64  # up to which texts are looked up one by one
 LOOKED_AT = 1000  # texts that tell codes from words
 FREQUENT = 0.05  # share from which a value is not called rare
 GONE = 20  # rows to expect of a value that is told to be gone
@@ -235,12 +236,29 @@ class CategoryColumn(ColumnEncoding):
         missing = self.width - 1 if self.missing else self.n_own
         if is_empty(values):
             return [Entry(missing, np.ones(len(values), dtype=np.float32))]
+        if len(values) <= FEW_ROWS and self._is_plain_text(values.type):
+            return [Entry(self._columns_of_few(values.to_pylist(), missing), 1.0)]
         texts, position = self._texts(values)
         own = pc.index_in(texts, value_set=self._own, skip_nulls=True)
         columns = pc.fill_null(own, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         is_other = columns < 0
         columns[is_other] = self.n_own + buckets(texts.filter(pa.array(is_other)), self.n_buckets)
         return [Entry(np.append(columns, missing)[position], 1.0)]
+
+    def _is_plain_text(self, kind: pa.DataType) -> bool:
+        """Whether values of an Arrow type are looked up as they are."""
+        is_text = kind in (pa.string(), pa.large_string())
+        return is_text and self.source == "text" and self.n_buckets == 1
+
+    def _columns_of_few(self, texts: list[str | None], missing: int) -> np.ndarray:
+        """The column of each text, without Arrow's overhead."""
+        own, other = self._own_columns, self.n_own
+        columns = [missing if one is None else own.get(one[:MAX_TEXT], other) for one in texts]
+        return np.array(columns, dtype=np.int64)
+
+    @cached_property
+    def _own_columns(self) -> dict[str, int]:
+        return {text: column for column, (text, _) in enumerate(self.values[: self.n_own])}
 
     def _texts(self, values: pa.Array) -> TextValues:
         """The values as they were spelled in training, whether a file has text or types."""
