@@ -4,7 +4,7 @@ BIN = .venv/bin
 SOURCES = src tests benchmarks
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: help demo test check campaign browser picture bench reproduce clean
+.PHONY: help demo test check campaign recipes browser picture bench reproduce clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 11
@@ -29,6 +29,11 @@ check: .venv/installed  ## check format, lint and types, and run the fast tests
 
 campaign: .venv/installed  ## try thousands of damaged models, odd tables, kills and hostile names; may be stopped and resumed
 	PYTHONPATH=tests $(BIN)/python -m campaigns
+
+recipes: .venv/installed  ## try the recipes for Spark (needs Java), Ray, Polars and DuckDB
+	@command -v java >/dev/null || { apt-get -qq update && apt-get -qq install -y default-jre-headless; }
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group recipes
+	$(BIN)/python -m pytest -q tests/test_recipes.py
 
 browser:  ## install the browser that reports and the analysts' page are tested in (Debian, as root)
 	@command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; }
