@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN = .venv/bin
 SOURCES = src tests benchmarks
 export DEVNET_DATA ?= $(wildcard ../shared/data)
+# Figures in documents and results are those of processors without AVX-512; others compute alike with these settings.
+test check reproduce: export OPENBLAS_CORETYPE ?= Haswell
+test check reproduce: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
 
 .PHONY: help demo test check campaign recipes browser picture bench reproduce clean
 
@@ -46,6 +49,7 @@ picture: demo browser  ## take the README's picture of the report
 bench: .venv/installed  ## measure speed against named rivals in the same run
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/graphs.py
 
 reproduce: .venv/installed  ## run all experiments again (QUICK=1: ten minutes) and compare; may be stopped and resumed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group raw --group feedback
