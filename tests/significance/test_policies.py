@@ -159,6 +159,16 @@ def test_batches_and_order_do_not_matter(scores, seeds):
         assert policy.needs_scores or policy.threshold(calibration).score == one
 
 
+@given(scores=SCORES, cuts=st.lists(st.integers(0, 50), max_size=4), n=st.integers(1, 60))
+def test_summaries_of_parts_give_the_threshold_of_the_table(scores, cuts, n):
+    calibration = calibration_of(np.arange(-5, 5, 0.1), None, np.array([3.0, 4.0, 6.0]), 0.01)
+    parts = np.split(np.array(scores), sorted(min(cut, len(scores)) for cut in cuts))
+    for policy in [*EXAMPLES, Budget(n)]:
+        summaries = [policy.summary(calibration, [part]) for part in parts]
+        whole = policy.threshold(calibration, [np.array(scores)])
+        assert policy.threshold_of(calibration, summaries) == whole
+
+
 def test_confidence_is_the_quantile_of_the_prior_where_there_is_one():
     calibration = calibration_of(np.arange(99.0))
     assert Confidence(0.95).threshold(calibration, (), lambda level: 10 * level).score == 9.5

@@ -1,10 +1,15 @@
 """A uniform sample of a stream of rows."""
 
+import random
+from functools import reduce
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from devnet.tables.reservoir import Reservoir, row_bytes, smallest
+from devnet.tables.reservoir import Reservoir, row_bytes, row_keys, smallest
 
 
 def stream(reservoir, n_rows, batch_rows, seed=0):
@@ -102,3 +107,80 @@ def test_bytes_of_rows_follow_their_values():
     codes = pa.array(["a", "b", "a"]).dictionary_encode()
     table = pa.table({"n": [1.0, 2.0, 3.0], "t": ["abc", None, "ä"], "p": pairs, "c": codes})
     assert row_bytes(table).tolist() == [8 + 3 + 12 + 4, 8 + 4, 8 + 2 + 4]
+
+
+def test_a_row_has_the_same_bytes_alone_as_among_others():
+    pair = pa.struct([("index", pa.int32()), ("value", pa.float64())])
+    vectors = [[{"index": 1, "value": 2.0}], None, []]
+    table = pa.table(
+        {
+            "n": [1.0, None, 3.0],
+            "b": [True, None, False],
+            "v": pa.array(vectors, pa.list_(pair)),
+            "f": pa.array([[1, 2], None, [3, 4]], pa.list_(pa.int16(), 2)),
+            "l": [["a", "b"], [], None],
+            "0": pa.nulls(3),
+        }
+    )
+    assert row_bytes(table).tolist() == [8 + 12 + 4 + 16, 8 + 4, 8 + 4]
+    assert [row_bytes(table.slice(i, 1))[0] for i in range(3)] == row_bytes(table).tolist()
+
+
+@given(st.integers(0, 2**63))
+def test_parts_merged_in_any_order_keep_the_rows_of_the_whole(seed):
+    """A long row that does not fit ends the sample, though short rows of other parts would."""
+    rng = random.Random(seed)
+    lengths = rng.choices([0, 5, 9, 200], k=rng.randint(1, 40))
+    part_of = [rng.randrange(3) for _ in lengths]
+    size, n_bytes = rng.randint(1, 30), rng.randint(0, 300)
+
+    def kept(rows):
+        reservoir = Reservoir(size, n_bytes)
+        for i in rows:
+            batch = pa.RecordBatch.from_pydict({"text": ["x" * lengths[i]]})
+            reservoir.add(batch, np.array([i]), row_keys(np.array([i]), seed))
+        reservoir.shrink()
+        return reservoir
+
+    parts = rng.sample(sorted(set(part_of)), len(set(part_of)))
+    own = [kept(i for i in range(len(lengths)) if part_of[i] == part) for part in parts]
+    merged, whole = reduce(Reservoir.merged, own).sample(), kept(range(len(lengths))).sample()
+    assert merged.number.tolist() == whole.number.tolist()
+    assert merged.rows.equals(whole.rows)
+    assert merged.key.tolist() == whole.key.tolist()
+
+
+def test_merging_leaves_both_as_they_were():
+    one, other = Reservoir(64), Reservoir(64)
+    before = [stream(reservoir, 300, 50, seed) for seed, reservoir in enumerate((one, other))]
+    one.merged(other).sample()
+    assert [one.sample().number.tolist(), other.sample().number.tolist()] == [
+        sample.number.tolist() for sample in before
+    ]
+
+
+def test_keys_are_distinct_and_look_random():
+    number = np.arange(200_000)
+    for seed in (0, 1, 2**63 - 1):
+        key = row_keys(number, seed)
+        assert len(np.unique(key)) == len(key)
+        share = np.sort(key) / 2.0**64
+        assert np.abs(share - (number + 0.5) / len(number)).max() < 1.9 / np.sqrt(len(number))
+        assert abs(np.corrcoef(key.astype(float), number)[0, 1]) < 0.01
+        assert abs(np.corrcoef(key[1:].astype(float), key[:-1].astype(float))[0, 1]) < 0.01
+
+
+def test_keys_are_those_of_splitmix64():
+    """Its first number for the seed 0 is public; the others follow from 64 bits in Python."""
+    assert row_keys(np.array([0])).tolist() == [0xE220A8397B1DCDAF]
+
+    def mixed(bits):
+        bits = (bits + 0x9E3779B97F4A7C15) % 2**64
+        bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB % 2**64
+        return bits ^ (bits >> 31)
+
+    numbers, seeds = [0, 1, 12345, 2**40], [0, 7, 2**63 - 1]
+    for seed in seeds:
+        found = row_keys(np.array(numbers), seed).tolist()
+        assert found == [mixed(number + seed) for number in numbers]

@@ -99,3 +99,18 @@ def test_scores_that_hardly_differ_share_a_range():
         Calibration(np.append(crowd, np.arange(1, 51)), np.ones(1000), None, None)
     )
     assert learned.counts.max() >= 940
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2500, N])
+def test_what_was_seen_survives_as_a_table(cut):
+    whole = seen(0, cut, 100)
+    whole.merge_table(seen(cut, N, 300, of_rows=N).to_table())
+    assert_same(whole, seen(0, N, N))
+
+
+def test_columns_of_any_name_survive_as_a_table():
+    rows = pa.table({"0": [1.5, 2.5], "number": ["a", None]})
+    one, other = (SeenRows(rows.column_names, ENDS) for _ in range(2))
+    one.add(*rows.to_batches(), np.arange(2), np.zeros(2))
+    other.merge_table(one.to_table())
+    assert other.sample().rows.equals(rows)

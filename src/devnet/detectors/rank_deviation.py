@@ -164,9 +164,9 @@ class UsualColumns:
     tiles = staticmethod(lambda rows, span: dense_tiles(rows, span, np.float32))
 
     def __init__(self, encoding: RankNormal, centre: np.ndarray, weight: np.ndarray) -> None:
-        self._encoding = encoding
-        self._centre = centre  # (d,)
-        self._weight = weight  # (d,)
+        self.encoding = encoding
+        self.centre = centre  # (d,)
+        self.weight = weight  # (d,)
 
     @classmethod
     def of(cls, rows: np.ndarray) -> Self:
@@ -181,8 +181,8 @@ class UsualColumns:
 
     def summands(self, rows: np.ndarray) -> np.ndarray:
         """Weighted squared deviations, (b, d) float32 -> (b, d) float64."""
-        deviation: np.ndarray = self._encoding.encode(rows) - self._centre
-        weighted: np.ndarray = self._weight * deviation**2
+        deviation: np.ndarray = self.encoding.encode(rows) - self.centre
+        weighted: np.ndarray = self.weight * deviation**2
         return weighted
 
     def scores(self, rows: np.ndarray) -> np.ndarray:
@@ -192,7 +192,7 @@ class UsualColumns:
 
     def to_tensors(self) -> dict[str, np.ndarray]:
         """Named arrays of a model file."""
-        return {**self._encoding.to_tensors(), "centre": self._centre, "weight": self._weight}
+        return {**self.encoding.to_tensors(), "centre": self.centre, "weight": self.weight}
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, np.ndarray], n_columns: int) -> Self:

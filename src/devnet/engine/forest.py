@@ -105,7 +105,8 @@ class Forest:
             value = rows[walking // n_trees, self._nodes.column[at]]
             node[walking] = np.where(value <= self._nodes.threshold[at], left[at], right[at])
             walking = walking[left[node[walking]] >= 0]
-        return self._nodes.value[node].reshape(-1, n_trees)
+        reached: np.ndarray = self._nodes.value[node].reshape(-1, n_trees)
+        return reached
 
     @cached_property
     def _below(self) -> tuple[np.ndarray, np.ndarray]:

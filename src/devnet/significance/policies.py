@@ -5,7 +5,7 @@ hand, and sets one threshold. Rows that score above it are alerts, as in `predic
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from math import ceil, floor, log10
 from typing import Any, ClassVar, NamedTuple
@@ -72,6 +72,24 @@ class AlertPolicy(ABC):
         quantile : function, optional
             Quantile function of the detector's prior, if it has one.
         """
+
+    def summary(self, calibration: Calibration, scores: Iterable[np.ndarray]) -> np.ndarray:
+        """What the threshold depends on of the scores of some rows, batch by batch; little."""
+        return np.empty(0)
+
+    def threshold_of(
+        self,
+        calibration: Calibration,
+        summaries: Iterable[np.ndarray],
+        quantile: Quantile | None = None,
+    ) -> Threshold:
+        """The threshold of a table, given the summaries of its parts in any order."""
+        return self.threshold(calibration, (), quantile)
+
+    def by_part(self, threshold: Threshold, summaries: Iterable[np.ndarray]) -> Iterator[Threshold]:
+        """The threshold for each part, given those of the table and summaries in row order."""
+        for _ in summaries:
+            yield threshold
 
     @abstractmethod
     def in_words(self) -> str:
@@ -180,16 +198,38 @@ class Budget(AlertPolicy):
         quantile: Quantile | None = None,
     ) -> Threshold:
         """The lowest score within the budget; only n scores are kept in memory."""
-        highest = np.empty(0)
+        return self.threshold_of(calibration, scores)
+
+    def summary(self, calibration: Calibration, scores: Iterable[np.ndarray]) -> np.ndarray:
+        """The n highest scores."""
+        highest: np.ndarray = np.empty(0)
         for batch in scores:
             refuse_nan(batch)
             highest = np.append(highest, batch)
             if len(highest) > self.n:
                 highest = np.partition(highest, -self.n)[-self.n :]
+        return highest
+
+    def threshold_of(
+        self,
+        calibration: Calibration,
+        summaries: Iterable[np.ndarray],
+        quantile: Quantile | None = None,
+    ) -> Threshold:
+        """The lowest score within the budget: the highest of all are among those of the parts."""
+        highest = self.summary(calibration, summaries)
         if not len(highest):
             return Threshold(np.inf)
         lowest = float(highest.min())
         return Threshold(lowest, n_equal=int((highest == lowest).sum()))
+
+    def by_part(self, threshold: Threshold, summaries: Iterable[np.ndarray]) -> Iterator[Threshold]:
+        """The threshold for each part: of rows with exactly this score, the first are alerts."""
+        left = threshold.n_equal
+        for highest in summaries:
+            n_equal = min(left, int((highest == threshold.score).sum()))
+            yield Threshold(threshold.score, n_equal)
+            left -= n_equal
 
 
 @dataclass(frozen=True)
@@ -215,11 +255,28 @@ class FalseDiscoveryRate(AlertPolicy):
         quantile: Quantile | None = None,
     ) -> Threshold:
         """The lowest score above which few enough of the alerts are expected to be false."""
+        return self.threshold_of(calibration, [self.summary(calibration, scores)])
+
+    def summary(self, calibration: Calibration, scores: Iterable[np.ndarray]) -> np.ndarray:
+        """Rows by rank, (n + 1,)."""
         ranks = calibration.ranks()
         size = len(ranks.p_value_of_rank)
         counts = np.zeros(size, dtype=np.int64)
         for batch in scores:
             counts += np.bincount(ranks.rank(batch), minlength=size)
+        return counts
+
+    def threshold_of(
+        self,
+        calibration: Calibration,
+        summaries: Iterable[np.ndarray],
+        quantile: Quantile | None = None,
+    ) -> Threshold:
+        """The threshold, given rows by rank; those of parts add up."""
+        ranks = calibration.ranks()
+        counts = np.zeros(len(ranks.p_value_of_rank), dtype=np.int64)
+        for part in summaries:
+            counts += part
         n_alerts = np.cumsum(counts[::-1])[::-1]  # rows of this rank or higher
         expected = ranks.p_value_of_rank * n_alerts[0]  # false alerts among them
         allowed = self.rate * n_alerts * (1 + ROUNDING)  # 0.2 * 3 must not exceed 0.6

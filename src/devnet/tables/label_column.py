@@ -1,7 +1,6 @@
 """Which value of a label column marks anomalies, and which marks rows known to be normal."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
@@ -42,26 +41,55 @@ def label_key(value: str) -> str:
     return value.strip().casefold()
 
 
+class _Rows(NamedTuple):
+    """Rows in which a label is spelled in one way."""
+
+    n_rows: int
+    first: int  # the number of the first one
+
+
 class Spellings:
-    """Labels as they are written, counted; each is known by its most common spelling."""
+    """Labels as they are written, counted; each is known by its most common spelling.
+
+    Labels are in the order of their first rows, and so are spellings that are equally common.
+    """
 
     def __init__(self) -> None:
-        self._counts: dict[str, Counter[str]] = {}  # key -> rows of each spelling
+        self._rows: dict[str, dict[str, _Rows]] = {}  # label key -> spelling -> its rows
 
     def __len__(self) -> int:
-        return len(self._counts)
+        return len(self._rows)
 
-    def add(self, value: str, count: int) -> None:
-        """Count rows of a label."""
-        self._counts.setdefault(label_key(value), Counter())[value] += count
+    def add(self, value: str, count: int, first: int) -> None:
+        """Count rows of a label, given the number of the first one."""
+        spelled = self._rows.setdefault(label_key(value), {})
+        known = spelled.get(value, _Rows(0, first))
+        spelled[value] = _Rows(known.n_rows + count, min(known.first, first))
+
+    def merged(self, other: "Spellings") -> "Spellings":
+        """The labels of the rows of both."""
+        found = Spellings()
+        for one in (*self._rows.values(), *other._rows.values()):
+            for value, rows in one.items():
+                found.add(value, *rows)
+        return found
 
     def counts(self) -> dict[str, int]:
         """Rows of each label."""
-        return {one.most_common(1)[0][0].strip(): one.total() for one in self._counts.values()}
+        labels = sorted(
+            self._rows.values(), key=lambda one: min(rows.first for rows in one.values())
+        )
+        return {
+            _by_count(one)[0].strip(): sum(rows.n_rows for rows in one.values()) for one in labels
+        }
 
     def of(self, value: str) -> list[str]:
         """The spellings of a label, the most common first."""
-        return [spelling for spelling, _ in self._counts[label_key(value)].most_common()]
+        return _by_count(self._rows[label_key(value)])
+
+
+def _by_count(spelled: dict[str, _Rows]) -> list[str]:
+    return sorted(spelled, key=lambda value: (-spelled[value].n_rows, spelled[value].first))
 
 
 def written_label(column: pa.Array) -> pa.Array:

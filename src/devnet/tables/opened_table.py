@@ -1,6 +1,6 @@
 """A table opened for a model: checked once, then scored batch by batch, or explained row by row."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from devnet.tables.explainer import Explanation
 from devnet.tables.label_column import has_label
 from devnet.tables.readings.learned_kinds import needs_reading, readings_as_learned
 from devnet.tables.readings.reading import Conventions, Reading
-from devnet.tables.readings.table_reader import Tally
+from devnet.tables.readings.table_reader import Tally, Unread
 from devnet.tables.row_scores import RowScores, alert_threshold
 from devnet.tables.seen_rows import SeenRows
 from devnet.tables.sources.opening import open_table
@@ -45,6 +45,12 @@ class OpenedTable:
     model : TableModel
         Fitted.
     table : path, glob, frame, Arrow table or dict of columns
+        Or a Source, such as a part of a table that was opened before.
+    readings : mapping of str to Reading, optional
+        How texts are read where the model learned plain numbers or dates, as the whole table
+        decides; by default, the first rows of this one do.
+    first_row : int, default=0
+        The number of the first row, if the table is a part of another.
 
     Attributes
     ----------
@@ -55,9 +61,17 @@ class OpenedTable:
         scored raises a TableError.
     id_columns : list of str
         The column that names rows, if the table has it.
+    readings : dict of str to Reading
     """
 
-    def __init__(self, model: "TableModel", table: Any) -> None:
+    def __init__(
+        self,
+        model: "TableModel",
+        table: Any,
+        *,
+        readings: Mapping[str, Reading] | None = None,
+        first_row: int = 0,
+    ) -> None:
         if not hasattr(model, "fit"):
             raise TypeError(
                 f"an object of the type {type(model).__name__} is not a model; the model comes "
@@ -67,22 +81,30 @@ class OpenedTable:
             raise ValueError("this TableModel is not fitted; call fit(table, label) first.")
         self.model = model
         encoder = model.encoder_
-        self.source = open_table(
-            table,
-            types=encoder.csv_types(),
-            inferred=[model.label_],
-            missing=encoder.reader.missing,
-            decimal_comma=model.decimal_comma,
+        self._first_row = first_row
+        self.source = (
+            table
+            if isinstance(table, Source)
+            else open_table(
+                table,
+                types=encoder.csv_types(),
+                inferred=[model.label_],
+                missing=encoder.reader.missing,
+                decimal_comma=model.decimal_comma,
+            )
         )
-        more = self._as_learned()
+        more = self.readings = dict(self._as_learned() if readings is None else readings)
         self._reader, self._tally = encoder.reader.with_more(more), Tally()
-        self._scores = RowScores(model, self._reader)
         schema = self._reader.schema(self.source.schema)
         self._notes = [
             *encoder.check(schema, self.source.name, self.source.inferred),
             *(f"{shown(name)}: {one.in_words()}" for name, one in more.items()),
         ]
         self.id_columns = [name for name in self.source.schema.names if name == model.id_column_]
+
+    @cached_property
+    def _scores(self) -> RowScores:
+        return RowScores(self.model, self._reader)
 
     def _as_learned(self) -> dict[str, Reading]:
         """How texts are read where the model learned plain numbers or dates."""
@@ -103,6 +125,15 @@ class OpenedTable:
         """What is odd about the columns, and about the values that were scored last."""
         return [*self._notes, *self._reader.notes_about(self._tally)]
 
+    @property
+    def unread(self) -> dict[str, Unread]:
+        """What could not be read in the rows that were scored last, by column."""
+        return self._tally.unread
+
+    def add_unread(self, unread: Mapping[str, Unread]) -> None:
+        """Add what could not be read in a part of the table that was scored elsewhere."""
+        self._tally.merge(unread)
+
     def scored_batches(
         self,
         columns: Collection[str] = (),
@@ -110,6 +141,7 @@ class OpenedTable:
         known: bool = True,
         seen: SeenRows | None = None,
         on_rows: OnRows | None = None,
+        n_threads: int | None = None,
     ) -> Iterator[ScoredBatch]:
         """Score the rows in their order.
 
@@ -124,6 +156,8 @@ class OpenedTable:
             Gets all rows but those.
         on_rows : callable, optional
             Gets the number of rows scored so far.
+        n_threads : int, optional
+            By default, one per core.
         """
         model, schema = self.model, self.source.schema
         needs_label = model.label_ in schema.names and not (known and seen is None)
@@ -140,8 +174,9 @@ class OpenedTable:
         keep = None if known or label is None else unknown
         self._tally = Tally()
         score = partial(self._scores, tally=self._tally)
-        n_threads = None if model.detector_.is_thread_safe else 1
-        for done, one in _score_batches(batches, score, keep, n_threads):
+        n_threads = n_threads if model.detector_.is_thread_safe else 1
+        numbered = _numbered(batches, self._first_row)
+        for done, one in _score_batches(numbered, score, keep, n_threads):
             if seen is not None:
                 seen.add(*one, unknown(one.batch) if label and known else None)
             yield one
@@ -213,7 +248,7 @@ class OpenedTable:
 
 
 def _score_batches(
-    batches: Iterator[pa.RecordBatch],
+    numbered: Iterator[tuple[int, pa.RecordBatch]],
     score: Callable[[pa.RecordBatch], np.ndarray],
     keep: Callable[[pa.RecordBatch], np.ndarray] | None,
     n_threads: int | None,
@@ -223,8 +258,8 @@ def _score_batches(
     `keep` picks the positions of a batch's rows that are scored; None keeps all.
     """
 
-    def scored(numbered: tuple[int, pa.RecordBatch]) -> tuple[int, ScoredBatch]:
-        start, batch = numbered
+    def scored(one: tuple[int, pa.RecordBatch]) -> tuple[int, ScoredBatch]:
+        start, batch = one
         done = start + len(batch)
         number = np.arange(start, done)
         if keep is not None:
@@ -236,11 +271,13 @@ def _score_batches(
             raise error.at(int(number[error.row])) from None
         return done, ScoredBatch(batch, number, scores)
 
-    return map_ahead(scored, _numbered(batches), n_threads, size=lambda one: bytes_of(one[1]))
+    return map_ahead(scored, numbered, n_threads, size=lambda one: bytes_of(one[1]))
 
 
-def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    start = 0
+def _numbered(
+    batches: Iterator[pa.RecordBatch], start: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Batches, each with the number of its first row."""
     for batch in batches:
         yield start, batch
         start += len(batch)

@@ -82,8 +82,13 @@ def is_text_file(path: str | Path) -> bool:
 
 def check_output(path: str | Path, schema: pa.Schema, *, spreadsheet_safe: bool = False) -> None:
     """Refuse a file that cannot hold these columns, before any work is done for it."""
-    _writer_of(Path(path), schema, (), spreadsheet_safe)
+    check_columns(path, schema, spreadsheet_safe=spreadsheet_safe)
     check_target(Path(path))
+
+
+def check_columns(path: str | Path, schema: pa.Schema, *, spreadsheet_safe: bool = False) -> None:
+    """Refuse columns that a file of this name cannot hold, wherever it will be."""
+    _writer_of(Path(path), schema, (), spreadsheet_safe)
 
 
 class _Writer(ABC):

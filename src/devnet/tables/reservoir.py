@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from devnet.tables.sources.plain_columns import with_values
 
 LEAST_ROWS = 2  # however long they are
+VALUE_BYTES = 8  # of a value within a list whose type does not tell
 
 
 class Sample(NamedTuple):
@@ -19,12 +20,25 @@ class Sample(NamedTuple):
     key: np.ndarray  # (n,) by which they were kept
 
 
+def row_keys(number: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Keys of rows by their numbers, (n,) uint64: they look random, and no two are the same.
+
+    This is the mixing of splitmix64, which maps whole numbers of 64 bits one to one. A seed moves
+    the numbers, so seeds must be farther apart than a table has rows: draw them from all 64 bits.
+    """
+    bits = number.astype(np.uint64) + np.uint64((seed + 0x9E3779B97F4A7C15) % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    key: np.ndarray = bits ^ (bits >> np.uint64(31))
+    return key
+
+
 class Reservoir:
     """Keeps the `size` rows with the smallest keys; a uniform sample if keys are random.
 
-    The keys alone decide the sample: batches of any length give the same rows. Samples of the
-    parts of a table become a sample of all of it by keeping the smallest keys again. If rows are
-    long, as many are kept as fit into `n_bytes`.
+    The keys alone decide the sample: batches of any length give the same rows, and so do parts of
+    a table in reservoirs of their own, merged in any order. If rows are long, as many are kept as
+    fit into `n_bytes`.
     """
 
     def __init__(self, size: int, n_bytes: float = np.inf) -> None:
@@ -32,7 +46,7 @@ class Reservoir:
         self._most_bytes = n_bytes
         self._kept: list[Sample] = []
         self._n_kept = self._n_bytes = 0
-        self._largest_key = np.inf  # rows with this key or a larger one cannot stay
+        self._largest_key: Any = np.inf  # rows with this key or a larger one cannot stay
 
     @property
     def n_rows(self) -> int:
@@ -52,18 +66,34 @@ class Reservoir:
         if len(stays):
             part = batch if len(stays) == len(key) else batch.take(stays)
             rows = pa.Table.from_batches([with_values(part)])
-            self._kept.append(Sample(rows, number[stays], key[stays]))
-            self._n_kept += len(stays)
-            self._n_bytes += rows.nbytes
-        if self._n_kept > 2 * self._size or self._n_bytes > 2 * self._most_bytes:
-            self._shrink()
+            self._hold(Sample(rows, number[stays], key[stays]))
+
+    def merged(self, other: "Reservoir") -> "Reservoir":
+        """One that keeps what it would if all rows of both had been added to it."""
+        found = Reservoir(self._size, self._most_bytes)
+        # A long row that was left out ends the sample, though shorter ones after it would fit.
+        found._largest_key = min(self._largest_key, other._largest_key)
+        for rows, number, key in (*self._kept, *other._kept):
+            stays = np.flatnonzero(found.may_stay(key))
+            if len(stays):
+                part = rows if len(stays) == len(key) else rows.take(stays)
+                found._hold(Sample(part, number[stays], key[stays]))
+        return found
 
     def sample(self) -> Sample:
         """The rows kept now; some must have been added before."""
-        self._shrink()
+        self.shrink()
         return self._kept[0]
 
-    def _shrink(self) -> None:
+    def _hold(self, sample: Sample) -> None:
+        self._kept.append(sample)
+        self._n_kept += len(sample.key)
+        self._n_bytes += sample.rows.nbytes
+        if self._n_kept > 2 * self._size or self._n_bytes > 2 * self._most_bytes:
+            self.shrink()
+
+    def shrink(self) -> None:
+        """Hold no more than `sample` returns; some rows must have been added before."""
         merged = smallest(self._kept, self._size, self._most_bytes)
         if len(merged.key) < self._n_kept:
             largest = merged.key.max()
@@ -102,18 +132,30 @@ def row_bytes(rows: pa.Table) -> np.ndarray:
 
 
 def _value_bytes(column: pa.ChunkedArray) -> Any:
-    """Bytes of each value, or of all of them."""
+    """Bytes of each value, or of all of them; the same in any batch."""
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        return kind.index_type.bit_width // 8
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        items = pc.list_flatten(column)
-        each = items.nbytes / max(len(items), 1)
-        return (_lengths(pc.list_value_length(column)) * each).astype(np.int64)
+        return _lengths(pc.list_value_length(column)) * _width(kind.value_type)
     try:
         return _lengths(pc.binary_length(column))
     except pa.ArrowNotImplementedError:  # neither text nor binary: all values are of one size
-        return column.nbytes // max(len(column), 1)
+        return _width(kind)
+
+
+def _width(kind: pa.DataType) -> int:
+    """Bytes of a value of a type, without what marks missing ones."""
+    if pa.types.is_dictionary(kind):
+        return _width(kind.index_type)
+    if pa.types.is_struct(kind):
+        return sum(_width(field.type) for field in kind)
+    if pa.types.is_fixed_size_list(kind):
+        return int(kind.list_size) * _width(kind.value_type)
+    if pa.types.is_null(kind):
+        return 0
+    try:
+        return int(kind.bit_width) // 8
+    except ValueError:  # of any size
+        return VALUE_BYTES
 
 
 def _lengths(found: pa.ChunkedArray) -> np.ndarray:

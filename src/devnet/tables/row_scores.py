@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from devnet.detectors.base import ScoreError
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
+from devnet.significance.ranks import ConformalRanks
 from devnet.tables.readings.table_reader import TableReader, Tally
 from devnet.tables.score_columns import ALERT, NOMINAL, P_VALUE, SCORE
 
@@ -57,9 +58,15 @@ def alert_threshold(model: "TableModel", policy: AlertPolicy | None, scores: Any
     return (policy or model.policy).threshold(model.calibration_, scores, prior_quantile)
 
 
-def scored_columns(model: "TableModel", scores: np.ndarray, alarm: Alarm) -> dict[str, np.ndarray]:
-    """Scores, p-values and alerts of the next rows of a table, by column."""
-    columns = {SCORE: scores, P_VALUE: model.calibration_.ranks().p_value(scores)}
+def scored_columns(
+    model: "TableModel", scores: np.ndarray, alarm: Alarm, ranks: ConformalRanks | None = None
+) -> dict[str, np.ndarray]:
+    """Scores, p-values and alerts of the next rows of a table, by column.
+
+    Few rows are scored faster if the model's ranks are given.
+    """
+    ranks = ranks or model.calibration_.ranks()
+    columns = {SCORE: scores, P_VALUE: ranks.p_value(scores)}
     nominal = model.detector_.nominal_p_value(scores)
     if nominal is not None:
         columns[NOMINAL] = nominal

@@ -16,6 +16,7 @@ from devnet.core.sentence import Setting
 from devnet.core.wording import path_text
 from devnet.detectors.base import ScoreError
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
+from devnet.significance.ranks import ConformalRanks
 from devnet.tables.chosen_rows import row_ids
 from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.readings.table_reader import Tally
@@ -105,6 +106,10 @@ class Scorer:
     def _scores(self) -> RowScores:
         return RowScores(self.model, self.model.encoder_.reader)
 
+    @cached_property
+    def _ranks(self) -> ConformalRanks:
+        return self.model.calibration_.ranks()
+
     def schema(self, of: pa.Schema) -> pa.Schema:
         """The columns that it returns for batches of a schema; a TableError if it cannot score."""
         return self._plan(of).schema
@@ -123,7 +128,8 @@ class Scorer:
         plan = self._plan(batch.schema)
         parts = plan.parts(batch, self.model)
         scores = np.concatenate([np.empty(0), *self._each(parts)])
-        added = scored_columns(self.model, scores, Alarm(Threshold(self.threshold)))
+        alarm = Alarm(Threshold(self.threshold))
+        added = scored_columns(self.model, scores, alarm, self._ranks)
         columns = [batch.column(name) for name in plan.passed]
         columns += [pa.array(values) for values in added.values()]
         if self._reasons is not None:
@@ -150,8 +156,7 @@ class Scorer:
             rows = pa.Table.from_batches([reader.read(part, Tally()) for part in parts])
             rows = rows.take(number)
             ids = row_ids(rows, model.id_column_, number)
-            ranks = model.calibration_.ranks()
-            for one in model.explainer_.explain(rows, number, ids, ranks):
+            for one in model.explainer_.explain(rows, number, ids, self._ranks):
                 texts[one.row] = [reason.text for reason in one.reasons]
         return pa.array(texts, pa.list_(pa.string()))
 

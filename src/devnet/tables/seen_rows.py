@@ -1,5 +1,6 @@
 """What a pass over a table has seen: a uniform sample of its rows, and its scores, counted."""
 
+import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ import pyarrow as pa
 
 from devnet.significance.calibration import Calibration
 from devnet.tables.columns.arrow_values import plain
-from devnet.tables.reservoir import Reservoir, Sample
+from devnet.tables.reservoir import Reservoir, Sample, row_keys
 
 MOST_ROWS = 20_000  # shares are then known to within half a percent
 MIN_ROWS = 2_000  # if there are many columns, so that there are at most
@@ -18,6 +19,7 @@ SPARE = 8  # standard deviations of the number of rows below a key
 HIGH = 0.05  # share of training rows that score high
 LEVELS = (0.01, 1 - HIGH, 0.99)  # quantiles of scores: where ranges begin, the high, where they end
 N_RANGES = 20
+COUNTS = "devnet"  # key of the counts in a table's metadata
 
 
 class SeenRows:
@@ -82,6 +84,27 @@ class SeenRows:
             for batch in rows.combine_chunks().to_batches():
                 self._kept.add(batch, number, key)
 
+    def to_table(self) -> pa.Table:
+        """The rows kept, then their numbers; the counts are in the metadata."""
+        sample = self.sample()
+        kept = pa.table([]) if sample is None else sample.rows
+        numbers = np.empty(0, np.int64) if sample is None else sample.number
+        counts = {"n_rows": self.n_rows, "scores": self.scores.tolist()}
+        columns = [*kept.columns, pa.array(numbers)]
+        named = pa.Table.from_arrays(columns, [str(i) for i in range(len(columns))])
+        return named.replace_schema_metadata({COUNTS: json.dumps(counts)})
+
+    def merge_table(self, table: pa.Table) -> None:
+        """Add what another pass has seen, given by its `to_table`."""
+        counts = json.loads(table.schema.metadata[COUNTS.encode()])
+        self.n_rows += counts["n_rows"]
+        self.scores += np.array(counts["scores"], dtype=np.int64)
+        if len(table):
+            rows = table.select(table.column_names[:-1]).rename_columns(self.columns)
+            number = table.column(-1).to_numpy()
+            for batch in rows.combine_chunks().to_batches():
+                self._kept.add(batch, number, _key(number))
+
     def sample(self) -> Sample | None:
         """The rows kept, in their order; None if there are none."""
         return self._kept.sample() if self._kept.n_rows else None
@@ -119,11 +142,8 @@ def learned_scores(calibration: Calibration, *thresholds: float) -> LearnedScore
 
 
 def _key(number: np.ndarray) -> np.ndarray:
-    """A number from 0 to 1 that looks random, for each row number (splitmix64)."""
-    bits = number.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
-    key: np.ndarray = (bits ^ (bits >> np.uint64(31))) / 2.0**64
+    """A number from 0 to 1 that looks random, for each row number."""
+    key: np.ndarray = row_keys(number) / 2.0**64
     return key
 
 

@@ -1,5 +1,7 @@
 """The error about a table that cannot be used."""
 
+from typing import Self
+
 from devnet.core.sentence import Setting, UserError
 
 
@@ -13,3 +15,6 @@ class UnfitValueError(TableError):
     def __init__(self, column: str, *parts: str | Setting) -> None:
         self.column = column
         super().__init__(*parts)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str | Setting, ...]]:  # from process to process
+        return type(self), (self.column, *self.sentence.parts)

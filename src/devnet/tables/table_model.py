@@ -12,9 +12,7 @@ from sklearn.utils import Tags
 
 from devnet.core import model_file
 from devnet.core.model_file import (
-    decode_parameters,
     edited,
-    encode_parameters,
     field,
     is_count,
     is_texts,
@@ -26,7 +24,7 @@ from devnet.core.names import known
 from devnet.core.parameters import check_parameters
 from devnet.core.seeds import RANDOM_STATE, as_generator, draw_seed
 from devnet.detectors.base import FewLabelDetector
-from devnet.detectors.methods import METHODS, PARAMETER_KINDS, RECOMMENDED
+from devnet.detectors.methods import METHODS, RECOMMENDED
 from devnet.detectors.methods import restore as restore_detector
 from devnet.significance.calibration import Calibration, calibrate
 from devnet.significance.policies import (
@@ -42,6 +40,7 @@ from devnet.tables.columns.whole import Whole
 from devnet.tables.encoded_rows import NORMAL, EncodedRows
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.explainer import Explainer, Explanation
+from devnet.tables.fit_options import is_text_or_none, options_of, take_options
 from devnet.tables.given_labels import GivenLabels, given_labels
 from devnet.tables.label_column import as_label
 from devnet.tables.leaks import Leak, find_leak, leak_from_header
@@ -51,6 +50,7 @@ from devnet.tables.readings.reading import Conventions
 from devnet.tables.row_scores import alert_threshold, scored_columns
 from devnet.tables.score_columns import ALERT, SCORE
 from devnet.tables.sources.opening import open_table
+from devnet.tables.sources.parts import Spread
 from devnet.tables.table_summary import names_of
 from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
@@ -192,7 +192,14 @@ class TableModel(ClassifierMixin, BaseEstimator):
         state = f", fitted to {to}" if is_fitted else ""
         return f"TableModel({self.method!r}{state})"
 
-    def fit(self, table: Any, label: Any = None, *, on_rows: OnRows | None = None) -> Self:
+    def fit(
+        self,
+        table: Any,
+        label: Any = None,
+        *,
+        spread: Spread | None = None,
+        on_rows: OnRows | None = None,
+    ) -> Self:
         """Learn from a table.
 
         Parameters
@@ -203,6 +210,10 @@ class TableModel(ClassifierMixin, BaseEstimator):
             The column that marks labelled anomalies, or a label for each row, such as 1 and 0 or
             missing. All other rows are unlabelled, unless `normal` names a label. Required unless
             the method learns without labels, as "iForest" does.
+        spread : callable, optional
+            How the parts of the table are read, by default one after the other in this process:
+            `spread(read, merge, parts)` returns `read(part)` of all parts, merged in any order.
+            The model is the same. See `devnet.serving.cluster.fitting` for a cluster.
         on_rows : callable, optional
             Gets the number of rows read so far.
         """
@@ -229,6 +240,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
             categorical=categorical,
             conventions=conventions,
             generator=generator,
+            spread=spread,
             on_rows=on_rows,
         )
         self._learn(rows, detector, generator, labels)
@@ -328,7 +340,7 @@ def to_file(model: TableModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "spellings": list(model.spellings_),
         "classes": model.classes_.tolist(),
         "id_column": model.id_column_,
-        "options": _options(model),
+        "options": options_of(model),
         "n_rows": model.n_rows_,
         "n_labelled": model.n_labelled_,
         "n_normal": model.n_normal_,
@@ -357,11 +369,11 @@ def restore(
     model.method, model.label_, model.anomaly_ = table["method"], table["label"], table["anomaly"]
     model.classes_ = np.array(field({"classes": [0, 1], **table}, "classes", _are_classes))
     model.spellings_ = tuple(field({"spellings": [], **table}, "spellings", is_texts))
-    model.id_column_ = field(table, "id_column", _is_text_or_none)
-    _take_options(model, field(table, "options", lambda value: isinstance(value, dict)))
+    model.id_column_ = field(table, "id_column", is_text_or_none)
+    take_options(model, field(table, "options", lambda value: isinstance(value, dict)))
     model.n_rows_ = field(table, "n_rows", is_count)
     model.n_labelled_ = field(table, "n_labelled", lambda value: is_count(value, 0))
-    model.normal_ = field({"normal": None, **table}, "normal", _is_text_or_none)
+    model.normal_ = field({"normal": None, **table}, "normal", is_text_or_none)
     model.n_normal_ = field({"n_normal": 0, **table}, "n_normal", lambda value: is_count(value, 0))
     model.policy = policy_from_json(table.get("policy"))
     model.leak_ = leak_from_header(table.get("leak"))
@@ -384,38 +396,6 @@ def restore(
     model.wholes_ = read_wholes(table, model.encoder_)
     refuse_unknown(own, _own_tensors(model))
     return model
-
-
-def _options(model: TableModel) -> dict[str, Any]:
-    """The settings of the fit, so that a loaded model can be fitted again in the same way."""
-    seed = model.random_state
-    return {
-        "parameters": encode_parameters(dict(model.parameters or {})),
-        "ignore": names_of(model.ignore),
-        "categorical": names_of(model.categorical),
-        "anomaly": as_label(model.anomaly),
-        "normal": as_label(model.normal),
-        "id_column": model.id_column,
-        "decimal_comma": model.decimal_comma,
-        "day_first": model.day_first,
-        "missing": names_of(model.missing),
-        "random_state": seed if isinstance(seed, int) else None,
-    }
-
-
-def _take_options(model: TableModel, options: dict[str, Any]) -> None:
-    model.parameters = decode_parameters(
-        field(options, "parameters", lambda value: isinstance(value, dict)), PARAMETER_KINDS
-    )
-    for name in ("ignore", "categorical"):
-        setattr(model, name, tuple(field(options, name, is_texts)))
-    options = {"normal": None, "decimal_comma": None, "day_first": None, "missing": [], **options}
-    for name in ("anomaly", "normal", "id_column"):
-        setattr(model, name, field(options, name, _is_text_or_none))
-    for name in ("decimal_comma", "day_first"):
-        setattr(model, name, field(options, name, lambda value: value in (None, True, False)))
-    model.missing = tuple(field(options, "missing", is_texts))
-    model.random_state = field(options, "random_state", RANDOM_STATE.accepts)
 
 
 def _own_tensors(model: TableModel) -> dict[str, np.ndarray]:
@@ -444,7 +424,3 @@ def _extremes(scores: np.ndarray) -> tuple[float, float]:
 def _are_classes(value: Any) -> bool:
     is_pair = isinstance(value, list) and len(value) == 2
     return is_pair and all(isinstance(one, str | int | float) for one in value)
-
-
-def _is_text_or_none(value: Any) -> bool:
-    return value is None or isinstance(value, str)

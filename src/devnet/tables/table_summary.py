@@ -1,6 +1,7 @@
 """One streaming pass over a training table."""
 
 from collections.abc import Collection, Iterable
+from copy import copy
 
 import pyarrow as pa
 
@@ -99,6 +100,16 @@ class TableSummary:
                 column.add(batch.column(column.name))
             except (UnicodeDecodeError, pa.ArrowException) as error:
                 raise unreadable(column.name, error) from error
+
+    def merged(self, other: "TableSummary") -> "TableSummary":
+        """What is known of the rows of both, which are parts of one table."""
+        found = copy(self)
+        found.n_rows = self.n_rows + other.n_rows
+        found.columns = {
+            name: None if one is None or more is None else one.merged(more)
+            for (name, one), more in zip(self.columns.items(), other.columns.values(), strict=True)
+        }
+        return found
 
 
 def refuse_other_schema(found: pa.Schema, wanted: Iterable[pa.Field]) -> None:

@@ -1,43 +1,42 @@
-"""One pass over a training table: what its columns are like, and the rows to learn from.
+"""The rows of a training table to learn from, and what its columns are like.
 
 A fit draws a limited number of rows however long the table is, so only a uniform sample of that
 many unlabelled rows must stay in memory.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from devnet.core.sentence import Setting
 from devnet.tables.columns.arrow_values import kind_of
-from devnet.tables.columns.ngrams import MOST_CHARACTERS
-from devnet.tables.encoder import TableSummary
-from devnet.tables.label_column import (
-    Spellings,
-    find_anomaly_value,
-    find_label_values,
-    label_key,
-    same_label,
-    written_label,
-)
+from devnet.tables.label_column import find_label_values, label_key
+from devnet.tables.label_strata import ManyLabelsError, NamedLabels
 from devnet.tables.readings.reading import BY_VALUES, Conventions
-from devnet.tables.readings.table_reader import OtherReading, TableReader, Tally
+from devnet.tables.readings.table_reader import OtherReading, TableReader
 from devnet.tables.reservoir import Reservoir, Sample, smallest
+from devnet.tables.sources.parts import Part, Spread, first_numbers, whole
 from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError, UnfitValueError
+from devnet.tables.table_summary import TableSummary
+from devnet.tables.training_pass import (
+    OnRows,
+    Stopped,
+    TrainingPass,
+    TrainingPlan,
+    merge,
+    read_part,
+    try_part,
+)
+
+__all__ = ["OnRows", "TrainingRows", "read_training_rows"]
 
 KEPT_ROWS = 1 << 18  # more than the 256,000 that the paper's training draws
 KEPT_VALUES = 1 << 26  # values in them, if a table has very many columns
 MIN_KEPT_ROWS = 20_000
 KEPT_BYTES = 1 << 29  # bytes in them, if rows are long
 MIN_UNLABELLED = 2  # rows; with fewer, nothing says what is normal
-MAX_LABEL_VALUES = 100  # distinct labels that are counted
-
-OnRows = Callable[[int], None]
-"""Called after each batch with the number of rows done."""
 
 
 class TrainingRows(NamedTuple):
@@ -81,6 +80,7 @@ def read_training_rows(
     conventions: Conventions = BY_VALUES,
     also_read: Collection[str] = (),
     generator: np.random.Generator,
+    spread: Spread | None = None,
     on_rows: OnRows | None = None,
 ) -> TrainingRows:
     """Read a table once, or again from its beginning if a value shows how others were meant.
@@ -103,7 +103,10 @@ def read_training_rows(
     also_read : collection of str
         Columns that are read and kept uncut even if they are not learned from.
     generator : numpy Generator
-        Draws which rows are kept.
+        Draws a seed that decides, with the numbers of rows, which of them are kept.
+    spread : Spread, optional
+        How the parts of the table are read, for example by a cluster; by default it is read here,
+        from its first row to its last. The result is the same.
     on_rows : callable, optional
         Gets the number of rows read so far.
     """
@@ -111,16 +114,21 @@ def read_training_rows(
     labels = {label} if label is not None else set()
     as_written = {*labels, *(unused - {*also_read}), *categorical}
     reader = _learned_reader(source, conventions, as_written)
-    state = generator.bit_generator.state
-    uncut = {*labels, *([id_column] if id_column else []), *also_read}
+    uncut = frozenset({*labels, *([id_column] if id_column else []), *also_read})
+    named, seed = NamedLabels(anomaly, normal), int(generator.integers(2**63))
+    first = None if spread is None else first_numbers(source, spread)
     while True:
         schema = reader.schema(source.schema)
         summary = TableSummary(
             schema, label=label, ignore=unused, categorical=categorical, reader=reader
         )
+        plan = _planned(source, summary, named, id_column, uncut, seed)
         try:
-            named = _Named(anomaly, normal)
-            return _read(source, summary, named, id_column, uncut, generator, on_rows)
+            if spread is None or first is None:
+                seen = read_part(plan, whole(source), on_rows)
+            else:
+                seen = _read_parts(source, plan, first, spread, on_rows)
+            return _training_rows(seen, plan, source)
         except OtherReading as found:
             reader = reader.with_more({found.name: found.reading})
         except UnfitValueError as error:
@@ -129,51 +137,76 @@ def read_training_rows(
             if reading is None or error.column in reader.readings:
                 raise
             reader = reader.with_more({error.column: reading})
-        generator.bit_generator.state = state
 
 
-def _read(
+def _planned(
     source: Source,
     summary: TableSummary,
-    named: "_Named",
+    named: NamedLabels,
     id_column: str | None,
-    uncut: Collection[str],
-    generator: np.random.Generator,
-    on_rows: OnRows | None,
-) -> TrainingRows:
-    """Read a table from its first row to its last."""
-    label, reader = summary.label, summary.reader
-    kept = {label, id_column}
-    tally = Tally(doubts=not source.is_once)
+    uncut: frozenset[str],
+    seed: int,
+) -> TrainingPlan:
     needed = {*summary.needed(), *uncut}
-    columns = [name for name in source.schema.names if name in needed]
-    size = min(KEPT_ROWS, max(KEPT_VALUES // len(columns), MIN_KEPT_ROWS))
-    strata = _Strata(label, named, size, generator)
-    for batch in source.batches(columns):
-        batch = reader.read(batch, tally, kept)
-        summary.add(batch)
-        strata.add(_with_short_texts(batch, uncut))
-        if on_rows is not None:
-            on_rows(strata.n_rows)
+    columns = tuple(name for name in source.schema.names if name in needed)
+    return TrainingPlan(
+        summary,
+        named,
+        columns,
+        untouched=frozenset({summary.label, id_column}),
+        uncut=uncut,
+        size=min(KEPT_ROWS, max(KEPT_VALUES // len(columns), MIN_KEPT_ROWS)),
+        n_bytes=KEPT_BYTES,
+        seed=seed,
+        has_doubts=not source.is_once,
+    )
+
+
+def _read_parts(
+    source: Source, plan: TrainingPlan, first: list[int], spread: Spread, on_rows: OnRows | None
+) -> TrainingPass:
+    """Read the parts of a table wherever they are spread to, given the numbers of first rows."""
+    sources = source.parts()
+    parts = [Part(i, *one) for i, one in enumerate(zip(first, sources, strict=True))]
+    seen = spread(partial(try_part, plan), merge, parts)
+    try:
+        if isinstance(seen, Stopped):
+            raise seen.reason
+        seen.strata.refuse_many_labels()
+    except ManyLabelsError:  # which ones a message names is told by the first rows of the table
+        seen = read_part(plan, whole(source))
+    if on_rows is not None:
+        on_rows(seen.strata.n_rows)
+    found: TrainingPass = seen
+    return found
+
+
+def _training_rows(seen: TrainingPass, plan: TrainingPlan, source: Source) -> TrainingRows:
+    """The rows to learn from, of all that a pass kept."""
+    summary, strata, label = seen.summary, seen.strata, seen.summary.label
     if strata.n_rows == 0:
         raise TableError(
             f"{source.name} has no rows, only the columns {', '.join(source.schema.names[:5])}; "
             "give a table with rows to learn from."
         )
-    summary.reader = reader.counted(tally)
+    summary.reader = summary.reader.counted(seen.unread())
     if label is None:
-        return strata.without_labels(summary)
-    counts = strata.spellings.counts()
-    value, normal = find_label_values(label, counts, strata.n_missing, *named)
+        rows = strata.kept[None].sample()
+        nothing = _none_of(rows)
+        return TrainingRows(
+            summary, rows, nothing, nothing, strata.n_rows, 0, 0, "", "", None, spellings=[]
+        )
+    counts = strata.counts()
+    value, normal = find_label_values(label, counts, strata.n_missing, *plan.named)
     _refuse_too_few(strata.n_rows - counts[value], source.name)
-    labelled = strata.kept.pop(label_key(value)).sample()
-    known = [] if normal is None else [strata.kept.pop(label_key(normal)).sample()]
-    unlabelled = [reservoir.sample() for reservoir in strata.kept.values()]
+    kept = dict(strata.kept)
+    labelled = kept.pop(label_key(value)).sample()
+    known = None if normal is None else kept.pop(label_key(normal)).sample()
     nothing = _none_of(labelled)
     return TrainingRows(
         summary,
-        smallest(unlabelled or [nothing], size, KEPT_BYTES),
-        known[0] if known else nothing,
+        reduce(Reservoir.merged, kept.values()).sample() if kept else nothing,
+        nothing if known is None else known,
         labelled,
         strata.n_rows,
         0 if normal is None else counts[normal],
@@ -212,111 +245,3 @@ def _refuse_too_few(n_unlabelled: int, table: str) -> None:
             f"{table} has {n_unlabelled} unlabelled row; at least {MIN_UNLABELLED} are needed, as "
             "what is normal is learned from them. Add rows with an empty label."
         )
-
-
-def _with_short_texts(batch: pa.RecordBatch, uncut: Collection[str]) -> pa.RecordBatch:
-    """Texts cut to what is read of them, except in columns that stay uncut."""
-    columns = [
-        column if field.name in uncut else _short(column)
-        for field, column in zip(batch.schema, batch.columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-
-
-def _short(column: pa.Array) -> pa.Array:
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return column
-    if (pc.max(pc.binary_length(column)).as_py() or 0) <= MOST_CHARACTERS:
-        return column
-    return pc.utf8_slice_codeunits(column, 0, MOST_CHARACTERS)
-
-
-class _Named(NamedTuple):
-    """The labels of anomalies and of known normal rows, as far as the caller names them."""
-
-    anomaly: str | None
-    normal: str | None
-
-
-class _Strata:
-    """A reservoir per label: which of two labels marks anomalies is known only at the end."""
-
-    def __init__(
-        self,
-        label: str | None,
-        named: _Named,
-        size: int,
-        generator: np.random.Generator,
-    ) -> None:
-        self.kept: dict[str | None, Reservoir] = {}
-        self.spellings = Spellings()
-        self.n_missing = 0
-        self.n_rows = 0
-        self._label = label
-        self._named = named
-        self._size = size
-        self._generator = generator
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Count labels and keep rows."""
-        codes = pc.dictionary_encode(self._labels(batch), null_encoding="encode")
-        values = codes.dictionary.to_pylist()
-        code = codes.indices.to_numpy()
-        keys = [label_key(value) or None if value else None for value in values]
-        self._count(values, np.bincount(code, minlength=len(values)))
-        number = self.n_rows + np.arange(len(batch))
-        key = self._generator.random(len(batch))
-        self.n_rows += len(batch)
-        strata = [key if self._may_be_known(key) else None for key in keys]
-        for stratum in dict.fromkeys(strata):
-            codes_of_stratum = np.flatnonzero([one == stratum for one in strata])
-            rows = np.flatnonzero(np.isin(code, codes_of_stratum))
-            part = batch if len(rows) == len(batch) else batch.take(rows)
-            if stratum not in self.kept:
-                self.kept[stratum] = Reservoir(self._size, KEPT_BYTES)
-            self.kept[stratum].add(part, number[rows], key[rows])
-
-    def without_labels(self, summary: TableSummary) -> TrainingRows:
-        """The rows of a table without labels."""
-        rows = self.kept[None].sample()
-        nothing = _none_of(rows)
-        return TrainingRows(
-            summary, rows, nothing, nothing, self.n_rows, 0, 0, "", "", None, spellings=[]
-        )
-
-    def _may_be_known(self, value: str | None) -> bool:
-        """Whether it may mark anomalies or known normal rows."""
-        if self._named.anomaly is None or value is None:
-            return True
-        return any(same_label(one, [value]) is not None for one in self._named if one is not None)
-
-    def _labels(self, batch: pa.RecordBatch) -> pa.Array:
-        if self._label is None:
-            return pa.nulls(len(batch), pa.string())
-        try:
-            return written_label(batch[self._label])
-        except pa.ArrowException:
-            raise TableError(
-                f"the label column {self._label!r} holds values of the type "
-                f"{batch[self._label].type} that are not text; labels are numbers, booleans or "
-                "text, such as 1 for a labelled anomaly. Name another column with ",
-                Setting("label"),
-                ".",
-            ) from None
-
-    def _count(self, values: list[str | None], counts: np.ndarray) -> None:
-        for value, count in zip(values, counts.tolist(), strict=True):
-            if value is None or not label_key(value):
-                self.n_missing += count
-            elif self._may_be_known(value) or len(self.spellings) < MAX_LABEL_VALUES:
-                self.spellings.add(value, count)
-        if self._label is not None and self._named.anomaly is None and len(self.spellings) > 2:
-            self._refuse_many_labels(self._label)
-
-    def _refuse_many_labels(self, label: str) -> None:
-        """Give up if too many labels might mark anomalies, however many rows follow."""
-        counts, normal = self.spellings.counts(), self._named.normal
-        found = None if normal is None else same_label(normal, counts)
-        others = {value: count for value, count in counts.items() if value != found}
-        if len(others) > 2 + (normal is not None and found is None):  # its rows may come later
-            find_anomaly_value(label, others, self.n_missing)

@@ -2,7 +2,7 @@
 
 import datetime
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,10 @@ class NoonSummary(ColumnSummary):
         missing = is_missing(values)
         self.n_missing += int(missing.sum())
         self.n_after += int((wall_clock(values) >= NOON)[~missing].sum())
+
+    def merged(self, other):
+        n_missing, n_after = self.n_missing + other.n_missing, self.n_after + other.n_after
+        return replace(self, n_missing=n_missing, n_after=n_after)
 
     def learn(self, n_rows, sample):
         if not self.n_after:

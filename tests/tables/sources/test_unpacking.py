@@ -259,6 +259,28 @@ def test_a_dictionary_of_arrow_that_unpacks_to_very_much_is_refused(write, folde
         open_table("t.arrow")
 
 
+@pytest.mark.parametrize("n_rows", [1, 100])
+def test_a_compression_that_only_custom_metadata_name_is_counted(n_rows, folder, little_room):
+    """As Arrow before 1.0 did; the first number stands for the unpacked length."""
+    batch = pa.record_batch({"a": pa.array([1 << 40] * n_rows)})
+    options = ipc.IpcWriteOptions(metadata_version=ipc.MetadataVersion.V4)
+    with ipc.new_stream("t.arrow", batch.schema, options=options) as writer:
+        writer.write_batch(batch, custom_metadata={"ARROW:experimental_compression": "zstd"})
+    with pytest.raises(TableError, match=r"a batch that unpacks to 1,099,511,627,776 bytes"):
+        open_table("t.arrow")
+
+
+def test_a_batch_before_a_damaged_one_is_counted(folder, little_room):
+    table = pa.table({"a": np.zeros(300_000)})
+    options = ipc.IpcWriteOptions(compression="zstd")
+    with ipc.new_stream("t.arrow", table.schema, options=options) as writer:
+        writer.write_table(table)
+    whole = Path("t.arrow").read_bytes()
+    Path("t.arrow").write_bytes(whole[:-8] + b"\xff\xff\xff\xff\x08\0\0\0\xff\xff\xff\x7f")
+    with pytest.raises(TableError, match=r"a batch that unpacks to 2,400,000 bytes"):
+        open_table("t.arrow")
+
+
 @pytest.mark.parametrize("write", [ipc.new_file, ipc.new_stream])
 def test_arrow_that_is_not_compressed_may_have_large_batches(write, folder, little_room):
     table = pa.table({"a": np.arange(300_000.0)})

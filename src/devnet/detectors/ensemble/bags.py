@@ -106,7 +106,7 @@ def draw_bags(size: int, pool: Pool, generators: Sequence[np.random.Generator]) 
     if n_known:
         normal, other = (pool.weight[part].sum() for part in (pool.normals, drawable))
         n_normals = size * pool.worth * normal / (normal + other)
-        size = min(int(size * other / (normal + other)), len(drawable) // 2)
+        size = min(max(1, int(size * other / (normal + other))), len(drawable) // 2)
         n_normals = max(n_normals, 1 - size)  # no bag is empty
     rate = np.maximum(pool.weight[drawable], LEAST_RATE).astype(np.float32)
     probability = pool.anomaly_weight / pool.anomaly_weight.sum()

@@ -1,7 +1,7 @@
 """Bagged deviation networks: the paper's networks, each trained on a bag of rank-normal rows."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -33,6 +33,15 @@ LARGEST_WEIGHT = 1e6  # far beyond any trained weight, and small enough for exac
 MIN_BITS = 11  # of a weight after the binary point; with fewer, float64 is used
 
 
+class Weights(NamedTuple):
+    """What rank-normal rows (b, d) are multiplied with and added to, layer by layer."""
+
+    kernel: np.ndarray  # (d, m h) float32 or float64, rounded so that sums are exact
+    bias: np.ndarray  # (m h,)
+    last: np.ndarray  # (m, h)
+    last_bias: np.ndarray  # (m,)
+
+
 class BaggedNetworks:
     """The mean of m networks with one hidden layer, on rank-normal rows.
 
@@ -56,6 +65,11 @@ class BaggedNetworks:
 
     def __len__(self) -> int:
         return len(self._last)
+
+    @property
+    def weights(self) -> Weights:
+        """The weights that score, as they are after rounding."""
+        return Weights(self._kernel, self._bias, self._last, self._last_bias)
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         """Scores of rows, (b, d) float32 -> (b,) float64."""

@@ -57,6 +57,12 @@ class RankNormal:
         """Number of knots of each column, (d,)."""
         return np.diff(self._start, append=len(self._knots))
 
+    def padded(self) -> tuple[np.ndarray, np.ndarray]:
+        """Knots and normal scores by column, (n_knots, d); the last of a column is repeated."""
+        sizes = self.n_knots
+        index = np.minimum(np.arange(sizes.max())[:, None], sizes - 1) + self._start
+        return self._knots[index], self._normal[index]
+
     def select(self, columns: np.ndarray) -> Self:
         """The encoding of these columns alone."""
         sizes = self.n_knots[columns]

@@ -1,6 +1,6 @@
 """True or false as 1 or 0; the mean stands in for missing values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -35,6 +35,11 @@ class BooleanSummary(ColumnSummary):
         values = plain(values)
         self.n_missing += values.null_count
         self.n_true += values.true_count
+
+    def merged(self, other: Self) -> Self:
+        """What is known of the rows of both."""
+        n_missing, n_true = self.n_missing + other.n_missing, self.n_true + other.n_true
+        return replace(self, n_missing=n_missing, n_true=n_true)
 
     def learn(self, n_rows: int, sample: pa.Array) -> "BooleanColumn | LeftOut":
         """Return the encoding, or why there is none."""

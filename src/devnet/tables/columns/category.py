@@ -1,6 +1,7 @@
 """Categories: one column for each frequent value, and one that all others share."""
 
 import dataclasses
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
@@ -66,14 +67,25 @@ class CategorySummary(ColumnSummary):
             return
         counts = found.counts()
         seen = np.flatnonzero(counts)
-        if len(seen) > MAX_VALUES:
+        texts = found.texts.take(pa.array(seen))
+        if len(seen) > MAX_VALUES and len(texts.unique()) > MAX_VALUES:  # long ones may be the same
             self.counts = None
             return
-        for text, count in zip(
-            found.texts.take(pa.array(seen)).to_pylist(), counts[seen].tolist(), strict=True
-        ):
+        for text, count in zip(texts.to_pylist(), counts[seen].tolist(), strict=True):
             self.counts[text] = self.counts.get(text, 0) + count
-        if len(self.counts) > MAX_VALUES:
+        self._give_up_many()
+
+    def merged(self, other: Self) -> Self:
+        """What is known of the rows of both."""
+        counts = None
+        if self.counts is not None and other.counts is not None:
+            counts = dict(Counter(self.counts) + Counter(other.counts))
+        found = dataclasses.replace(self, n_missing=self.n_missing + other.n_missing, counts=counts)
+        found._give_up_many()
+        return found
+
+    def _give_up_many(self) -> None:
+        if self.counts is not None and len(self.counts) > MAX_VALUES:
             self.counts = None
 
     def learn(self, n_rows: int, sample: pa.Array) -> "CategoryColumn | TextColumn | LeftOut":
@@ -238,7 +250,7 @@ class CategoryColumn(ColumnEncoding):
             return [Entry(missing, np.ones(len(values), dtype=np.float32))]
         if len(values) <= FEW_ROWS and self._is_plain_text(values.type):
             return [Entry(self._columns_of_few(values.to_pylist(), missing), 1.0)]
-        texts, position = self._texts(values)
+        texts, position = self.spelled(values)
         own = pc.index_in(texts, value_set=self._own, skip_nulls=True)
         columns = pc.fill_null(own, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         is_other = columns < 0
@@ -260,7 +272,7 @@ class CategoryColumn(ColumnEncoding):
     def _own_columns(self) -> dict[str, int]:
         return {text: column for column, (text, _) in enumerate(self.values[: self.n_own])}
 
-    def _texts(self, values: pa.Array) -> TextValues:
+    def spelled(self, values: pa.Array) -> TextValues:
         """The values as they were spelled in training, whether a file has text or types."""
         kind = kind_of(values.type)
         if kind.zone:
@@ -272,21 +284,21 @@ class CategoryColumn(ColumnEncoding):
 
     def _text(self, value: pa.Array) -> str | None:
         """The value of one row as text."""
-        texts, position = (None, [-1]) if is_empty(value) else self._texts(value)
+        texts, position = (None, [-1]) if is_empty(value) else self.spelled(value)
         return None if texts is None or position[0] < 0 else texts[int(position[0])].as_py()
 
     def is_missing(self, values: pa.Array) -> np.ndarray:
         """Which values are missing."""
         if is_empty(values):
             return super().is_missing(values)
-        missing: np.ndarray = self._texts(values).position < 0
+        missing: np.ndarray = self.spelled(values).position < 0
         return missing
 
     def unseen(self, values: pa.Array) -> Unseen | None:
         """Values that no training row had, if all that occurred are known by name."""
         if self.n_values != len(self.values) or is_empty(values):
             return None
-        texts, position = self._texts(values)
+        texts, position = self.spelled(values)
         rows = np.bincount(position[position >= 0], minlength=len(texts))
         is_new = np.array([text not in self._counts for text in texts.to_pylist()], dtype=bool)
         text = "of values were never seen in training"

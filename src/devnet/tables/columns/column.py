@@ -65,6 +65,10 @@ class ColumnSummary(ABC):
         """Add more rows."""
 
     @abstractmethod
+    def merged(self, other: Self) -> Self:
+        """What is known of the rows of both: the same as if one had seen them all."""
+
+    @abstractmethod
     def learn(self, n_rows: int, sample: pa.Array) -> "ColumnEncoding | LeftOut":
         """Return the encoding, or why there is none.
 

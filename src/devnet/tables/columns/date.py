@@ -1,7 +1,7 @@
 """Dates and times: their parts, each on its own fixed scale."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -63,6 +63,12 @@ class DateSummary(ColumnSummary):
         if len(instants):
             self.low = min(self.low, int(instants.min()))
             self.high = max(self.high, int(instants.max()))
+
+    def merged(self, other: Self) -> Self:
+        """What is known of the rows of both."""
+        n_missing = self.n_missing + other.n_missing
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return replace(self, n_missing=n_missing, low=low, high=high)
 
     def learn(self, n_rows: int, sample: pa.Array) -> "DateColumn | LeftOut":
         """Return the encoding, or why there is none."""

@@ -46,6 +46,11 @@ class ExactSum:
             for shift in np.flatnonzero(sums).tolist():
                 self._total += int(sums[shift]) << (shift + least + SHIFT + bits)
 
+    def __add__(self, other: "ExactSum") -> "ExactSum":
+        found = ExactSum()
+        found.count, found._total = self.count + other.count, self._total + other._total
+        return found
+
     def mean(self) -> float:
         """The mean, rounded once; 0 if empty."""
         if not self.count:

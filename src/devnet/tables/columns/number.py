@@ -1,6 +1,6 @@
 """Numbers: scaled to [0, 1] as in the paper; the mean stands in for missing ones."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -55,9 +55,20 @@ class NumberSummary(ColumnSummary):
             self.low = min(self.low, float(found.min()))
             self.high = max(self.high, float(found.max()))
 
+    def merged(self, other: Self) -> Self:
+        """What is known of the rows of both."""
+        return replace(
+            self,
+            n_missing=self.n_missing + other.n_missing,
+            sum=self.sum + other.sum,
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+        )
+
     def learn(self, n_rows: int, sample: pa.Array) -> "NumberColumn | LeftOut":
         """Return the encoding, or why there is none."""
-        low, high, mean = self.low, self.high, self.sum.mean()
+        low, high = self.low + 0.0, self.high + 0.0  # 0, whether -0.0 or 0.0 came first
+        mean = self.sum.mean()
         found = numbers(sample)
         is_named = names_others(self.name, found)
         if not self.n_missing and names_rows(self.name, sample, found):

@@ -1,6 +1,6 @@
 """Sparse vectors: pairs of index and value as columns of the matrix, never made dense."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
@@ -71,6 +71,11 @@ class SparseSummary(ColumnSummary):
         indices = pairs_of(values, self.name).indices
         if len(indices):
             self.largest = max(self.largest, int(indices.max()))
+
+    def merged(self, other: Self) -> Self:
+        """What is known of the rows of both."""
+        n_missing = self.n_missing + other.n_missing
+        return replace(self, n_missing=n_missing, largest=max(self.largest, other.largest))
 
     def learn(self, n_rows: int, sample: pa.Array) -> "SparseColumn | LeftOut":
         """Return the encoding, or why there is none."""

@@ -79,6 +79,14 @@ class Tally:
             example = known.example if known else str(texts[0].as_py())[:EXAMPLE]
             self.unread[name] = Unread(n_values, example)
 
+    def merge(self, unread: Mapping[str, "Unread"]) -> None:
+        """Count what could not be read elsewhere, in rows that follow."""
+        with self._lock:
+            for name, one in unread.items():
+                known = self.unread.get(name)
+                n_values = one.n_values + (known.n_values if known else 0)
+                self.unread[name] = Unread(n_values, known.example if known else one.example)
+
 
 class TableReader:
     """How each column of a table is read; columns without a reading are taken as they are.
@@ -152,9 +160,10 @@ class TableReader:
         """The same, with these readings as well, or instead of those of the same columns."""
         return TableReader({**self.readings, **readings}, self.missing, as_written=self.as_written)
 
-    def counted(self, tally: Tally) -> "TableReader":
+    def counted(self, unread: Mapping[str, Unread]) -> "TableReader":
         """The same, knowing what could not be read."""
-        return TableReader(self.readings, self.missing, tally.unread, self.as_written)
+        in_order = {name: unread[name] for name in self.readings if name in unread}
+        return TableReader(self.readings, self.missing, in_order, self.as_written)
 
     def schema(self, schema: pa.Schema) -> pa.Schema:
         """Columns and types of tables after reading."""

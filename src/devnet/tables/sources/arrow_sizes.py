@@ -14,11 +14,16 @@ from devnet.tables.table_error import TableError
 
 CONTINUATION = b"\xff\xff\xff\xff"
 _DICTIONARY, _BATCH = 2, 3  # kinds of messages
-_HEADER_KIND, _HEADER, _BODY_LENGTH = 1, 2, 3  # fields of a message
+_VERSION, _HEADER_KIND, _HEADER, _BODY_LENGTH, _CUSTOM = range(5)  # fields of a message
+_V4 = 3  # the version of Arrow before 1.0, which may name a compression among custom metadata
 _BUFFERS, _COMPRESSION = 2, 3  # of a batch
 _DATA = 1  # of a dictionary
 _DICTIONARIES, _BATCHES = 2, 3  # of the index
 _LENGTH = struct.Struct("<i")
+
+
+class UnreadableSizes(ValueError):  # noqa: N818 - the file is wrong, not the caller
+    """A file whose messages cannot be read: it is damaged."""
 
 
 class _Message(NamedTuple):
@@ -28,17 +33,28 @@ class _Message(NamedTuple):
 
 def check_unpacked(file: Any, has_index: bool, name: str) -> None:
     """Refuse a file with a batch that unpacks to too much."""
-    messages = _indexed(file) if has_index else _streamed(file)
+    largest = 0
     try:
-        largest = max((_unpacked(file, message) for message in messages), default=0)
-    except (struct.error, ValueError, IndexError):
-        return  # damaged, which Arrow reports
+        for size in unpacked_sizes(file, has_index):
+            largest = max(largest, size)
+    except UnreadableSizes:
+        pass  # damaged from there on, which Arrow reports after it has unpacked what is before
     if largest > max_unpacked():
         raise TableError(
             f"{name} has a batch that unpacks to {largest:,} bytes, and more than "
             f"{max_unpacked():,} are not read at once; write it again in smaller batches, or as "
             f"Parquet, or, {more_room(largest)}"
         )
+
+
+def unpacked_sizes(file: Any, has_index: bool) -> Iterator[int]:
+    """Bytes that each message of a file unpacks to; 0 for one that is stored as it is."""
+    messages = _indexed(file) if has_index else _streamed(file)
+    try:
+        for message in messages:
+            yield _unpacked(file, message)
+    except (struct.error, ValueError, IndexError) as error:
+        raise UnreadableSizes(str(error)) from error
 
 
 def _streamed(file: Any) -> Iterator[_Message]:
@@ -82,15 +98,23 @@ def _unpacked(file: Any, message: _Message) -> int:
     """Bytes that the buffers of a message take; 0 if they are stored as they are, or are few."""
     data = message.metadata
     batch = _batch(data)
-    if batch is None or not _field(data, batch, _COMPRESSION):
+    if batch is None or not (_field(data, batch, _COMPRESSION) or _is_early(data)):
         return 0
     total = 0
     for buffer in _structs(data, batch, _BUFFERS, 16):
         offset, length = struct.unpack("<qq", buffer)
-        if length > 8:
+        if length >= 8:  # an empty one may declare any size
             (size,) = struct.unpack("<q", file.read_at(8, message.body + offset))
             total += max(size, 0)  # -1 if it is not compressed
     return total
+
+
+def _is_early(data: bytes) -> bool:
+    """Whether a message may be compressed although its batch does not say so."""
+    root = _indirect(data, 0)
+    version = _field(data, root, _VERSION)
+    is_v4 = bool(version) and struct.unpack_from("<h", data, version)[0] == _V4
+    return is_v4 and bool(_field(data, root, _CUSTOM))
 
 
 def _batch(data: bytes) -> int | None:

@@ -34,6 +34,7 @@ from devnet.tables.table_error import TableError, UnfitValueError
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "#N/A"]
 BLOCK_SIZES = (1 << 22, 1 << 24, 1 << 26)  # bytes; the next one if a row is longer
+SMALL_FILE = 1 << 16  # bytes
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.*)", re.S
 )
@@ -84,7 +85,7 @@ class CsvSource(Source):
             with open_bytes(file.path) as stream:
                 head = stream.read(BLOCK_SIZES[0])
                 self._all_bytes = None if stream.read(1) else head
-            self.file = file if self._all_bytes is None else None
+            self.file, self._opened = file if self._all_bytes is None else None, file
             self._delimiter = delimiter_of(head, self.name)
             found, first = self._inferred()
             may_be_comma = self._delimiter == ";" and decimal_comma is None
@@ -100,6 +101,14 @@ class CsvSource(Source):
             other = [field.name for field in found if pa.types.is_binary(field.type)]
             if other:
                 next(self._pieces(other), None)  # raises the error about text that is not UTF-8
+
+    def parts(self) -> list[Source]:
+        """The file, of which only a small one is sent with its bytes."""
+        if self._all_bytes is None or len(self._all_bytes) <= SMALL_FILE:
+            return [self]
+        part = copy(self)
+        part._all_bytes, part.file = None, self._opened
+        return [part]
 
     def as_written(self) -> "CsvSource":
         """The same rows, every value as the text in the file."""

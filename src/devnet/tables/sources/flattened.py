@@ -16,7 +16,7 @@ class FlattenedSource(Source):
     """A table whose struct `address` with a field `city` is the column `address.city`."""
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        self.nested = source
         self.name, self.n_rows = source.name, source.n_rows
         self.paths, self.inferred, self.is_once = source.paths, source.inferred, source.is_once
         flat = [(one.name, leaf) for one in source.schema for leaf in _leaves(one)]
@@ -26,16 +26,20 @@ class FlattenedSource(Source):
 
     def first_rows(self, columns: Sequence[str]) -> pa.RecordBatch:
         """Some rows, to learn from them how values are written."""
-        return _flattened(self._source.first_rows(self._read(columns)), columns)
+        return _flattened(self.nested.first_rows(self._read(columns)), columns)
 
     def with_codes(self, columns: Collection[str]) -> "FlattenedSource":
         """The same table; texts of these columns come as codes if the file has codes."""
         whole = [name for name in columns if self._parents.get(name) == name]
-        return FlattenedSource(self._source.with_codes(whole))
+        return FlattenedSource(self.nested.with_codes(whole))
+
+    def parts(self) -> list[Source]:
+        """Those of the nested table."""
+        return [FlattenedSource(part) for part in self.nested.parts()]
 
     def _pieces(self, columns: list[str]) -> Batches:
         columns = columns or self.schema.names[:1]
-        for batch in self._source.batches(self._read(columns)):
+        for batch in self.nested.batches(self._read(columns)):
             yield _flattened(batch, columns)
 
     def _read(self, columns: Sequence[str]) -> list[str]:

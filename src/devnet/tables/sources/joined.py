@@ -1,6 +1,7 @@
 """Several files with the same columns as one table."""
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from typing import final
 
 import pyarrow as pa
@@ -16,10 +17,14 @@ class JoinedSource(Source):
 
     A column that is all missing in one of them (Arrow's null type) takes its type from the others.
     Columns are in the order of the first source.
+
+    Attributes
+    ----------
+    sources : tuple of Source
     """
 
     def __init__(self, name: str, sources: Sequence[Source]) -> None:
-        self.name, self._sources = name, sources
+        self.name, self.sources = name, tuple(sources)
         self.schema = _common_schema(sources)
         self.paths = tuple(path for source in sources for path in source.paths)
         self.decimal_comma = sources[0].decimal_comma
@@ -29,25 +34,42 @@ class JoinedSource(Source):
     def with_codes(self, columns: Collection[str]) -> "JoinedSource":
         """The same table; texts of these columns come as codes if all files have codes."""
         try:
-            return JoinedSource(self.name, [one.with_codes(columns) for one in self._sources])
+            coded = JoinedSource(self.name, [one.with_codes(columns) for one in self.sources])
         except TableError:  # codes in some files only
             return self
+        fields = {**{one.name: one for one in self.schema}, **_coded(coded.schema)}
+        coded.schema = pa.schema([fields[name] for name in self.schema.names])
+        return coded
 
     def with_text(self, column: str) -> "JoinedSource":
         """The same table; a column of text files is text."""
-        return JoinedSource(self.name, [one.with_text(column) for one in self._sources])
+        return JoinedSource(self.name, [one.with_text(column) for one in self.sources])
 
     def as_written(self) -> "JoinedSource | None":
         """The same rows as text, if all files are text."""
-        written = [source.as_written() for source in self._sources]
+        written = [source.as_written() for source in self.sources]
         texts = [one for one in written if one is not None]
         return JoinedSource(self.name, texts) if len(texts) == len(written) else None
 
+    def parts(self) -> list[Source]:
+        """Those of all files, with the columns of the whole table."""
+        return [self._of(part) for source in self.sources for part in source.parts()]
+
+    def _of(self, part: Source) -> "JoinedSource":
+        one = copy(self)
+        one.sources, one.paths, one.n_rows = (part,), part.paths, part.n_rows
+        return one
+
     def _pieces(self, columns: list[str]) -> Batches:
         schema = pa.schema([self.schema.field(column) for column in columns])
-        for source in self._sources:
+        for source in self.sources:
             for batch in source.batches(columns):
                 yield plain_batch(batch, schema)
+
+
+def _coded(schema: pa.Schema) -> dict[str, pa.Field]:
+    """Columns whose texts come as codes."""
+    return {one.name: one for one in schema if pa.types.is_dictionary(one.type)}
 
 
 def _common_schema(sources: Sequence[Source]) -> pa.Schema:

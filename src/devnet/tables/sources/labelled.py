@@ -1,8 +1,10 @@
 """A table with labels given separately, as in scikit-learn's `fit(X, y)`."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import final
 
+import numpy as np
 import pyarrow as pa
 
 from devnet.tables.sources.source import Batches, Source
@@ -34,6 +36,22 @@ class LabelledSource(Source):
     def with_text(self, column: str) -> "LabelledSource":
         """The same table; a column of a text file is text, whatever its first values are."""
         return LabelledSource(self._source.with_text(column), self._label, self._labels)
+
+    def parts(self) -> list[Source]:
+        """Those of the other source, if it is known which labels are theirs."""
+        parts = self._source.parts()
+        sizes = [part.n_rows for part in parts if part.n_rows is not None]
+        if len(sizes) < len(parts):
+            return [self]
+        labels = (
+            self._labels.take(
+                pa.array(np.arange(start, start + size))
+            )  # a slice would travel whole
+            for start, size in zip(accumulate(sizes, initial=0), sizes, strict=False)
+        )
+        return [
+            LabelledSource(one, self._label, own) for one, own in zip(parts, labels, strict=True)
+        ]
 
     def _other_length(self, n_rows: int) -> TableError:
         return TableError(

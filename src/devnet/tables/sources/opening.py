@@ -96,11 +96,11 @@ def _opened(table: Any, typing: CsvTyping) -> Source:
         raise TableError(f"{name!r} is not a path; give the name of a file, for example table.csv.")
     paths, (_, sheet) = paths_of(name), split_sheet(name)
     first_name = name if len(paths) == 1 else paths[0]
-    first = _open_file(paths[0], path_text(first_name), typing, sheet)
+    first = open_file(paths[0], path_text(first_name), typing, sheet)
     if len(paths) == 1:
         return first
     same = typing._replace(types={field.name: field.type for field in first.schema})
-    others = [_open_file(path, path_text(path), same, sheet) for path in paths[1:]]
+    others = [open_file(path, path_text(path), same, sheet) for path in paths[1:]]
     return JoinedSource(path_text(name), [first, *others])
 
 
@@ -173,7 +173,8 @@ def _quoted(path: Path) -> str:
     return quote(path_text(path))
 
 
-def _open_file(path: Path, name: str, typing: CsvTyping, sheet: str | None) -> Source:
+def open_file(path: Path, name: str, typing: CsvTyping, sheet: str | None = None) -> Source:
+    """One file of a table, with its name in messages; see `open_table`."""
     with reading(name):
         if not stat.S_ISREG(path.stat().st_mode):
             raise TableError(f"{name} is a pipe or device, not a file; write the table to a file.")
@@ -189,7 +190,7 @@ def _source_of(file: TableFile, typing: CsvTyping, sheet: str | None) -> Source:
         raise TableError(f"{file.name} is empty; give a file with a table in it.")
     if magic.startswith((PARQUET_MAGIC, ENCRYPTED_MAGIC)) or suffix in PARQUET_SUFFIXES:
         return ParquetSource(file)
-    refuse_unsupported(suffix, magic, file.path, file.name)
+    refuse_unsupported(suffix, magic, file.typed, file.name)
     if magic.startswith((FILE_MAGIC, STREAM_MAGIC)) or suffix in ARROW_SUFFIXES:
         return ArrowSource(file)
     if suffix in JSON_SUFFIXES:

@@ -47,10 +47,12 @@ class ParquetSizes:
     name : str
         Of the table.
     metadata : pyarrow.parquet.FileMetaData
+    groups : range
+        The row groups that are read.
     """
 
-    def __init__(self, path: Path, name: str, metadata: pq.FileMetaData) -> None:
-        self._path, self._name, self._metadata = path, name, metadata
+    def __init__(self, path: Path, name: str, metadata: pq.FileMetaData, groups: range) -> None:
+        self._path, self._name, self._metadata, self._groups = path, name, metadata, groups
         self._page_bytes: dict[str, int] = {}  # by column of the file, as all that follow
         self._row_bytes: dict[str, int] = {}
 
@@ -90,8 +92,7 @@ class ParquetSizes:
         ]
 
     def _chunks(self, leaf: _Leaf) -> list[Any]:
-        groups = range(self._metadata.num_row_groups)
-        return [self._metadata.row_group(i).column(leaf.number) for i in groups]
+        return [self._metadata.row_group(i).column(leaf.number) for i in self._groups]
 
     def _check_pages(self, file: Any, leaves: list[_Leaf]) -> None:
         """Refuse pages that take too much memory together, one of each column."""
@@ -113,7 +114,7 @@ class ParquetSizes:
     def _most_in_a_row(self, file: Any, leaf: _Leaf, n_leaves: int) -> int:
         """Bytes of the column in a row, if it has the longest of the texts that are stored once."""
         longest = n_values = 1
-        for i, chunk in enumerate(self._chunks(leaf)):
+        for i, chunk in zip(self._groups, self._chunks(leaf), strict=True):
             n_rows = max(1, self._metadata.row_group(i).num_rows)
             n_values = max(n_values, -(-chunk.num_values // n_rows))  # more than one in a list
             size = leaf.value_bytes

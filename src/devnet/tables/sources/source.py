@@ -94,6 +94,20 @@ class Source(ABC):
         """
         return None
 
+    def parts(self) -> "list[Source]":
+        """Sources of consecutive rows that together are the table; other processes can read them.
+
+        There is at least one.
+        """
+        return [self]
+
+    def count_rows(self) -> int:
+        """The number of rows, whose values may be of any kind."""
+        if self.n_rows is not None:
+            return self.n_rows
+        written = self.as_written() or self
+        return sum(batch.num_rows for batch in written.batches(self.schema.names[-1:]))
+
     def _in_pieces(self, columns: list[str]) -> Batches:
         schema = pa.schema([self.schema.field(column) for column in columns])
         is_same = nullcontext() if self.file is None else self.file.unchanged()

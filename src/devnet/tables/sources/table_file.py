@@ -1,10 +1,11 @@
 """One file of a table: the same file, with the same rows, however often it is read."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 from devnet.core.wording import path_text
 from devnet.tables.table_error import TableError
@@ -31,12 +32,25 @@ class TableFile:
     path : Path
     name : str
         Its name in messages.
+
+    Attributes
+    ----------
+    path : Path
+        From the root, as another process may work in another folder.
+    typed : Path
+        As it was given.
     """
 
     def __init__(self, path: Path, name: str) -> None:
-        self.path, self.name = path, name
+        self.path, self.typed, self.name = path.absolute(), path, name
         self._version = _version_of(path)
         self._n_rows: int | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the device's number of this machine: it differs between those that share a file."""
+        self.__dict__.update(state)
+        with suppress(OSError):  # `check` says so
+            self._version = self._version._replace(device=self.path.stat().st_dev)
 
     def check(self) -> None:
         """Refuse a file that is not what it was."""
@@ -48,7 +62,7 @@ class TableFile:
                 "that nothing else uses."
             ) from None
         if version != self._version:
-            raise changed(self.name, self.path)
+            raise changed(self.name, self.typed)
 
     def check_rows(self, n_rows: int) -> None:
         """Refuse a file that had another number of rows, by its index or in an earlier pass."""
@@ -60,6 +74,12 @@ class TableFile:
                 "or was changed while it was read. Try again when nothing writes to it, or copy "
                 "or write it again."
             )
+
+    def of_rows(self, n_rows: int) -> "TableFile":
+        """The same file, of which only so many rows are read."""
+        part = copy(self)
+        part._n_rows = n_rows
+        return part
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
