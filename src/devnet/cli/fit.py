@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from devnet.cli.cluster_options import chosen_cluster, cluster_options, wants_cluster
 from devnet.cli.model_text import model_text
 from devnet.cli.spelling import spell
 from devnet.cli.table_options import (
@@ -50,6 +51,7 @@ from devnet.core.wording import megabytes_text
 @click.option(
     "--report", type=click.Path(path_type=Path), help="Write an HTML report about the fit."
 )
+@cluster_options
 @as_json
 def fit(
     table: str,
@@ -58,6 +60,8 @@ def fit(
     training: TrainingOptions,
     labels: Path | None,
     report: Path | None,
+    cluster: str | None,
+    workers: int | None,
     wants_json: bool,
     **policy: Any,
 ) -> None:
@@ -68,12 +72,16 @@ def fit(
     they need not be normal, unless --normal says that their label marks normal rows. Amounts,
     dates, categories, text and missing values need no preparation.
 
+    With --workers or --cluster, workers read the table, and this machine learns from what they
+    keep: the model is the same, to the bit.
+
     \b
     devnet fit payments.parquet --label fraud --output fraud.devnet
     devnet fit 'logs/*.csv' --label state --anomaly intrusion -o logs.devnet
     devnet fit alerts.csv --label verdict --anomaly fraud --normal 'false alarm' -o fraud.devnet
     devnet fit cases.csv --label sick --ignore ward --report cases.html -o cases.devnet
     devnet fit payments.parquet --labels review.db -o fraud.devnet
+    devnet fit 'year/*.parquet' --label fraud --workers 8 -o fraud.devnet
     """
     from devnet.core.whole_file import check_target
     from devnet.tables import TableModel
@@ -83,6 +91,7 @@ def fit(
     from devnet.tables.table_model import DEFAULT_POLICY
 
     start = time.perf_counter()
+    wants_cluster(cluster, workers)
     refuse_overwriting(table, output, report)
     for path in filter(None, (output, report)):
         check_target(path)
@@ -101,8 +110,7 @@ def fit(
         policy=chosen_policy(**policy) or DEFAULT_POLICY,
         random_state=training.seed,
     )
-    with counting_rows("Reading", table, then="Learning") as on_rows:
-        model.fit(table, given.label, on_rows=on_rows)
+    _learn(model, table, given.label, cluster, workers)
     for file in files:  # the labels are those of these rows
         file.check()
     model.save(output)
@@ -159,6 +167,21 @@ def _given_labels(table: str, training: TrainingOptions, path: Path | None) -> G
     normal = found.normal if found.n_normal else None
     joined = StandIn(found.name, found.column), found.anomaly, normal
     return GivenLabels(*joined, training.id_column or known, counts, notes)
+
+
+def _learn(model: Any, table: str, label: Any, cluster: str | None, workers: int | None) -> None:
+    """Fit the model, here or with the workers of a cluster."""
+    if not wants_cluster(cluster, workers):
+        with counting_rows("Reading", table, then="Learning") as on_rows:
+            model.fit(table, label, on_rows=on_rows)
+        return
+    from devnet.serving.cluster import fit_on_cluster
+
+    with (
+        chosen_cluster(cluster, workers) as client,
+        counting_rows("Reading", table, then="Learning") as on_rows,
+    ):
+        fit_on_cluster(model, table, label, client, on_rows=on_rows)
 
 
 def _write_report(model: Any, table: str, files: list[Any], path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Models at work elsewhere: on clusters, as graphs, behind an address."""
