@@ -7,12 +7,14 @@ from campaigns import (
     killed_reviews,
     kills,
     mutated_models,
+    mutated_requests,
     random_tables,
     random_texts,
 )
 
 _MODULES = (
     mutated_models,
+    mutated_requests,
     random_tables,
     random_texts,
     killed_reviews,

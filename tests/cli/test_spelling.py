@@ -36,7 +36,10 @@ def test_a_setting_is_typed_as_an_option(setting, typed):
 
 
 def test_every_option_is_one_of_some_verb():
-    verbs = ("fit", "score", "alerts", "explain", "compare", "review", "labels import")
+    verbs = (
+        *("fit", "score", "alerts", "explain", "export", "compare", "review", "serve"),
+        "labels import",
+    )
     words = [verb.split() for verb in (*verbs, "experiment run")]
     helps = [CliRunner().invoke(main, [*verb, "--help"]).stdout for verb in words]
     for option in OPTIONS.values():

@@ -1,12 +1,11 @@
 """Where the server listens, and under which names browsers know it."""
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 
 from devnet.core.sentence import Setting, UserError
+from devnet.review.server.line import LOCAL, check_protection
 
-LOCAL = "127.0.0.1"
 ANYWHERE = ("0.0.0.0", "::")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -37,7 +36,7 @@ class Listening:
     proxy: str | None = None
 
     def __post_init__(self) -> None:
-        _check_protection(self)
+        check_protection(self, f"Without accounts and certificate it is for yourself, on {LOCAL}.")
         if not (self.names or self.host not in ANYWHERE):
             raise UserError(
                 f"the host {self.host} stands for every address of this machine; say by which name "
@@ -82,43 +81,6 @@ class Listening:
         """The page's address."""
         host = min(self.hosts, key=lambda one: (one.startswith("localhost"), one))
         return f"{self.scheme}://{host}/"
-
-
-def _check_protection(listening: Listening) -> None:
-    """Refuse passwords and labels on an open line."""
-    has_certificate, proxy = listening.certificate is not None, listening.proxy
-    if has_certificate != (listening.key is not None):
-        raise UserError("a certificate needs its key: give both ", *_CERTIFICATE, ".")
-    if has_certificate and proxy is not None:
-        raise UserError(
-            "either the server has a certificate or the proxy in front of it has one; leave out ",
-            Setting("proxy"),
-            ", or ",
-            *_CERTIFICATE,
-            ".",
-        )
-    if proxy is not None and not _is_address(proxy):
-        raise UserError(f"{proxy!r} is not the address of a proxy; give one such as 127.0.0.1.")
-    if listening.host != LOCAL and not has_certificate and proxy is None:
-        raise UserError(
-            f"on the host {listening.host} others can listen in, so the page needs a certificate "
-            "there: give ",
-            *_CERTIFICATE,
-            ", or the address of a proxy in front of it that has one: ",
-            Setting("proxy", LOCAL),
-            f". Without accounts and certificate it is for yourself, on {LOCAL}.",
-        )
-
-
-_CERTIFICATE = (Setting("certificate"), " and ", Setting("key"))
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _bracketed(name: str) -> str:

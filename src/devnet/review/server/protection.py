@@ -73,24 +73,10 @@ class Protection:
         """Why a request is refused; takes over what the proxy says about the client."""
         headers = Headers(scope=scope)
         return (
-            self._refuse_client(scope, headers)
+            client_refusal(self._listening.proxy, scope, headers)
             or self._refuse_host(headers)
             or self._refuse_write(scope["method"], headers)
         )
-
-    def _refuse_client(self, scope: Scope, headers: Headers) -> str | None:
-        peer = (scope.get("client") or ("unknown", 0))[0]
-        if self._listening.proxy is None:
-            return None
-        if peer != self._listening.proxy:
-            return "This page is answered through its proxy only."
-        if headers.get("x-forwarded-proto") != "https":
-            return "The proxy must serve this page over https and send X-Forwarded-Proto."
-        client = _forwarded_for(headers.getlist("x-forwarded-for") or [peer])
-        if client is None:
-            return "The proxy must send the client's address in X-Forwarded-For."
-        scope["client"] = (client, 0)
-        return None
 
     def _refuse_host(self, headers: Headers) -> str | None:
         hosts = [host.lower() for host in headers.getlist("host")]
@@ -107,6 +93,25 @@ class Protection:
         is_own = origin in self._listening.origins
         is_vouched = origin == "null" and headers.get("sec-fetch-site") == "same-origin"
         return None if is_own or is_vouched else "Only the page itself may send this form."
+
+
+def client_refusal(proxy: str | None, scope: Scope, headers: Headers) -> str | None:
+    """Why a request does not come through the proxy; takes over what that says of the client.
+
+    Without a proxy, all clients are as they seem.
+    """
+    peer = (scope.get("client") or ("unknown", 0))[0]
+    if proxy is None:
+        return None
+    if peer != proxy:
+        return "This server answers through its proxy only."
+    if headers.get("x-forwarded-proto") != "https":
+        return "The proxy must serve this over https and send X-Forwarded-Proto."
+    client = _forwarded_for(headers.getlist("x-forwarded-for") or [peer])
+    if client is None:
+        return "The proxy must send the client's address in X-Forwarded-For."
+    scope["client"] = (client, 0)
+    return None
 
 
 def _forwarded_for(lines: Sequence[str]) -> str | None:

@@ -1,22 +1,24 @@
-"""Serving the page on a socket, until the process is told to stop."""
+"""Serving on a socket, until the process is told to stop."""
 
 import os
 import socket
 import ssl
 from dataclasses import replace
 from shlex import quote
+from typing import TypeVar
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from devnet.core.sentence import Setting, UserError
 from devnet.core.wording import path_text
-from devnet.review.server.listening import Listening
+from devnet.review.server.line import Line
 
 MOST_CONNECTIONS = 500
+Listens = TypeVar("Listens", bound=Line)
 
 
-def bind(listening: Listening) -> tuple[socket.socket, Listening]:
+def bind(listening: Listens) -> tuple[socket.socket, Listens]:
     """A socket that listens, and where it does: port 0 becomes a free one."""
     family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
     try:
@@ -31,7 +33,9 @@ def bind(listening: Listening) -> tuple[socket.socket, Listening]:
     return found, replace(listening, port=found.getsockname()[1])
 
 
-def make_server(app: ASGIApp, listening: Listening) -> uvicorn.Server:
+def make_server(
+    app: ASGIApp, listening: Line, *, most_connections: int = MOST_CONNECTIONS
+) -> uvicorn.Server:
     """A server that says nothing about itself and believes nobody; see `Protection`."""
     config = uvicorn.Config(
         app,
@@ -41,7 +45,7 @@ def make_server(app: ASGIApp, listening: Listening) -> uvicorn.Server:
         proxy_headers=False,
         lifespan="off",
         ws="none",
-        limit_concurrency=MOST_CONNECTIONS,
+        limit_concurrency=most_connections,
         timeout_keep_alive=75,  # longer than a proxy keeps its connections
         timeout_graceful_shutdown=5,
         ssl_certfile=listening.certificate,
@@ -50,7 +54,7 @@ def make_server(app: ASGIApp, listening: Listening) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def check_certificate(listening: Listening) -> None:
+def check_certificate(listening: Line) -> None:
     """Refuse a certificate that cannot be served."""
     if listening.certificate is None or listening.key is None:
         return

@@ -1,0 +1,1 @@
+"""A small HTTP service that scores rows as they come."""

@@ -1,0 +1,84 @@
+"""Scores as an answer: JSON, or a stream of Arrow."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyarrow import ipc
+from starlette.responses import Response
+
+from devnet.core.wording import visible
+from devnet.serving.service.arrow_rows import ARROW
+from devnet.serving.service.refusal import JSON, Refusal
+from devnet.tables.score_columns import ALERT
+
+NOTES = "notes"  # in JSON, and in the metadata of an Arrow schema
+MODEL = "model"
+
+
+class Answer(NamedTuple):
+    """The scored rows of a request."""
+
+    scored: pa.RecordBatch
+    id_column: str | None
+    ids: Sequence[Any] | pa.Array | None
+    notes: tuple[str, ...]
+    model: str  # the fingerprint of its file
+
+    @property
+    def n_alerts(self) -> int:
+        """Rows that are alerts."""
+        return int(self.scored.column(ALERT).true_count)
+
+    def response(self, kind: str) -> Response:
+        """The answer as JSON or Arrow."""
+        made = self._arrow() if kind == ARROW else self._json()
+        return Response(made, media_type=kind)
+
+    def _json(self) -> bytes:
+        names, columns = self.scored.schema.names, [one.to_pylist() for one in self.scored.columns]
+        if self.ids is not None and self.id_column not in names:
+            ids = self.ids.to_pylist() if isinstance(self.ids, pa.Array) else list(self.ids)
+            names, columns = [self.id_column, *names], [ids, *columns]
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        notes = [*map(visible, self.notes)]
+        found = {"rows": rows, NOTES: notes, MODEL: self.model}
+        return json.dumps(found, default=str, allow_nan=False, separators=(",", ":")).encode()
+
+    def _arrow(self) -> bytes:
+        batch = self.scored
+        if self.ids is not None and self.id_column not in batch.schema.names:
+            columns = [_as_array(self.ids), *batch.columns]
+            batch = pa.RecordBatch.from_arrays(columns, [self.id_column, *batch.schema.names])
+        metadata = {NOTES: json.dumps(self.notes), MODEL: self.model}
+        sink = pa.BufferOutputStream()
+        with ipc.new_stream(sink, batch.schema.with_metadata(metadata)) as writer:
+            writer.write_batch(batch)
+        made: bytes = sink.getvalue().to_pybytes()
+        return made
+
+
+def _as_array(ids: Sequence[Any] | pa.Array) -> pa.Array:
+    """Names of rows as a column; of several kinds they become text."""
+    if isinstance(ids, pa.Array):
+        return ids
+    try:
+        return pa.array(ids)
+    except (pa.ArrowException, OverflowError, UnicodeError):
+        texts = [None if one is None else json.dumps(one).strip('"') for one in ids]
+        return pa.array(texts, pa.string())
+
+
+def chosen_kind(accept: str | None, sent: str) -> str:
+    """What to answer with, by the Accept header; what was sent is answered in kind.
+
+    >>> chosen_kind(None, JSON), chosen_kind("*/*", ARROW) == ARROW
+    ('application/json', True)
+    """
+    kinds = [one.partition(";")[0].strip().lower() for one in (accept or "*/*").split(",")]
+    for wanted in (sent, JSON, ARROW):
+        family = wanted.partition("/")[0]
+        if {wanted, f"{family}/*", "*/*", ""} & {*kinds}:
+            return wanted
+    raise Refusal(406, f"answers come as {JSON} or {ARROW}; accept one of them.")
