@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "devnet"
 ROOMS = [  # lowest first: a room imports only rooms before it
     *("core", "engine", "significance", "explanation", "detectors", "tables", "datasets"),
-    *("experiments", "report", "review", "cli"),
+    *("experiments", "report", "review", "serving", "cli"),
 ]
 FILES = sorted(SOURCE.rglob("*.py"))
 

@@ -21,7 +21,10 @@ SECTIONS = {
     "lazy_updates": ["news20", "URL"],
     "advice": ["rules"],
     "review": ["verdicts", "start"],
+    "graphs": ["matrices", "files"],
     "drift": ["halves", "anomalies", "payments"],
+    "cluster": ["scoring", "kills"],
+    "service": ["single_rows", "long_batches", "memory"],
 }
 
 
@@ -36,6 +39,8 @@ def load(monkeypatch):
 def test_a_section_runs(load, file, name, capsys):
     if name == "fit_against_plain_port":
         pytest.importorskip("torch", reason="the plain port is written in PyTorch")
+    if file == "cluster":
+        pytest.importorskip("distributed", reason="clusters are Dask's")
     if file == "lazy_updates" and datasets.find(name) is None:
         pytest.skip(f"no copy of {name}; set DEVNET_DATA")
     if file == "drift" and name != "payments" and datasets.find("thyroid") is None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from devnet.engine.reference_scores import GaussianPrior
     from devnet.engine.standard_prior import StandardPrior
     from devnet.loading import load
+    from devnet.serving.onnx.exporting import export
     from devnet.significance.policies import (
         Budget,
         Confidence,
@@ -46,6 +47,7 @@ __all__ = [
     "TableError",
     "TableModel",
     "__version__",
+    "export",
     "find_alerts",
     "find_drift",
     "load",
@@ -69,13 +71,22 @@ _HOMES = {  # imported when asked for, so that `import devnet` and `devnet --hel
     "StandardPrior": "devnet.engine.standard_prior",
     "TableError": "devnet.tables.table_error",
     "TableModel": "devnet.tables.table_model",
+    "export": "devnet.serving.onnx.exporting",
     "find_alerts": "devnet.tables.alerts",
     "find_drift": "devnet.tables.drift",
     "load": "devnet.loading",
     "score_table": "devnet.tables.scoring",
 }
 
-_SUBMODULES = ("competitors", "datasets", "explanation", "review", "significance", "tables")
+_SUBMODULES = (
+    "competitors",
+    "datasets",
+    "explanation",
+    "review",
+    "serving",
+    "significance",
+    "tables",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -33,6 +33,9 @@ OPTIONS = {  # parameter of the Python API -> option
     "certificate": "--certificate",
     "key": "--key",
     "proxy": "--behind-proxy",
+    "cluster": "--cluster",
+    "workers": "--workers",
+    "threshold": "--threshold",
 }
 FLAGS = {  # options for true and false
     "decimal_comma": ("--decimal-comma", "--decimal-point"),
