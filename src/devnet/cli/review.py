@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from devnet.cli.listening_options import listening_options
 from devnet.cli.table_options import as_json
 from devnet.cli.terminal import echo, echo_json
 from devnet.core.wording import path_text
@@ -82,30 +83,13 @@ _store = click.option(
     show_default=True,
     help="Share of cards that are unlike the other rows: kinds that nobody labelled.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8765,
-    show_default=True,
-    help="Port to listen on; 0 takes a free one.",
-)
+@listening_options(8765)
 @click.option(
     "--name",
     "names",
     multiple=True,
     metavar="NAME",
     help="The server's name in browsers; repeatable.  [default: the host]",
-)
-@click.option(
-    "--certificate", type=click.Path(path_type=Path), metavar="PEM", help="Serve https with this."
-)
-@click.option("--key", type=click.Path(path_type=Path), metavar="PEM", help="Its private key.")
-@click.option(
-    "--behind-proxy",
-    "proxy",
-    metavar="ADDRESS",
-    help="Only answer the https proxy at this address, and believe what it says of clients.",
 )
 @as_json
 def review(

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from devnet.cli.listening_options import listening_options
 from devnet.cli.table_options import as_json
 from devnet.cli.terminal import echo, echo_json
 
@@ -39,24 +40,7 @@ class _OnTerminal(logging.Handler):
     metavar="SCORE",
     help="Alert on rows that score above this.  [default: by the model's policy]",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8766,
-    show_default=True,
-    help="Port to listen on; 0 takes a free one.",
-)
-@click.option(
-    "--certificate", type=click.Path(path_type=Path), metavar="PEM", help="Serve https with this."
-)
-@click.option("--key", type=click.Path(path_type=Path), metavar="PEM", help="Its private key.")
-@click.option(
-    "--behind-proxy",
-    "proxy",
-    metavar="ADDRESS",
-    help="Only answer the https proxy at this address.",
-)
+@listening_options(8766)
 @click.option(
     "--max-megabytes",
     "megabytes",
