@@ -78,9 +78,10 @@ def one_machine(tmp_path_factory):
 @pytest.fixture(scope="module")
 def client():
     """Two worker processes, none of which is left in the end."""
+    before = psutil.Process().children(recursive=True)  # such as joblib's, of other tests
     with local_cluster(2) as found:
         yield found
-    left = psutil.Process().children(recursive=True)
+    left = [one for one in psutil.Process().children(recursive=True) if one not in before]
     _, alive = psutil.wait_procs([one for one in left if "resource_tracker" not in told(one)], 10)
     assert [told(one) for one in alive] == []
 
