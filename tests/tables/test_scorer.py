@@ -205,6 +205,13 @@ def test_a_detector_of_matrices_is_refused(tmp_path):
         Scorer(tmp_path / "matrix.devnet")
 
 
+def test_a_name_with_a_nul_is_the_same_in_a_table_and_in_a_batch():
+    rng = np.random.default_rng(0)
+    table = pa.table({"a\0": rng.normal(size=100), "y": [1] * 5 + [0] * 95})
+    found = Scorer(TableModel("DevNet", parameters=QUICK, random_state=0).fit(table, "y"))
+    assert len(found(table.to_batches()[0])) == 100
+
+
 def test_unknown_columns_are_noted(path, payments):
     batch = payments.append_column("mood", pa.nulls(len(payments))).to_batches()[0]
     assert any("mood" in note for note in Scorer(path).check(batch.schema))

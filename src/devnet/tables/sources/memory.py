@@ -84,6 +84,8 @@ def _converter(table: Any) -> Callable[[Any], pa.Table]:
         return _from_pandas
     if isinstance(table, np.ndarray) and table.ndim == 2:
         return _from_matrix
+    if isinstance(table, pa.Table):  # Arrow's C interface would cut names at a NUL
+        return lambda same: same
     if isinstance(table, pa.RecordBatch):
         return lambda batch: pa.Table.from_batches([batch])
     if isinstance(table, dict):

@@ -56,7 +56,7 @@ def noted(path: Path, file: Any) -> Any:
 def _position(path: Path, file: Any) -> int:
     if file is None:
         return 0
-    with suppress(ValueError):  # if it is closed, since all of it was read
+    with suppress(ValueError, OSError):  # if it is closed, or is being closed, by its reader
         return int(file.tell())
     with suppress(OSError):  # if it is gone, which the source tells
         return path.stat().st_size
