@@ -4,6 +4,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from devnet.core import model_file
+from devnet.deep.methods import DEEP_METHODS, find_deep
 from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.methods import restore
 
@@ -32,6 +33,8 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> "FewLabelDetector 
         If the file is truncated, damaged, foreign, newer or edited. Nothing in it is executed.
     """
     header, tensors = model_file.read(path)
+    if header.get("method") in DEEP_METHODS:
+        return restore(header, tensors, hidden=hidden, others=[find_deep(header["method"])])
     if "table" not in header:
         return restore(header, tensors, hidden=hidden)
     from devnet.tables.table_model import restore as restore_table_model  # needs pyarrow

@@ -180,7 +180,7 @@ def test_rows_count_by_their_weight(task):
 
 def test_an_even_selection_of_many_rows_is_measured(task, monkeypatch):
     rows, y, _ = task
-    monkeypatch.setattr("devnet.detectors.deviation_network.REFERENCE_ROWS", 100)
+    monkeypatch.setattr("devnet.detectors.deviation_detector.REFERENCE_ROWS", 100)
     scores = quick(DataReference()).fit(rows, y).anomaly_score(rows[y == 0][::12])
     assert len(scores) <= 100
     assert scores.mean() == pytest.approx(0, abs=1e-5)

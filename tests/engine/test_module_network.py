@@ -161,3 +161,25 @@ def test_members_of_a_file_are_counted_before_they_are_made(task, tmp_path):
     write_sealed(tmp_path / "m.devnet", header, tensors)
     with pytest.raises(ModelFileError, match="does not have 1000000000 members"):
         devnet.load(tmp_path / "m.devnet", hidden=learner())
+
+
+def test_a_network_that_scores_in_double_gives_a_row_the_same_score_in_any_batch():
+    from devnet.core.rows import as_rows
+    from devnet.engine.module_network import ModuleNetwork
+
+    rows = as_rows(np.random.default_rng(0).normal(size=(300, 144)).astype(np.float32))
+    images = nn.Sequential(
+        nn.Unflatten(1, (1, 12, 12)), nn.Conv2d(1, 9, 3), nn.ReLU(), nn.Flatten()
+    )
+    network = ModuleNetwork(images, 144, 2, in_double=True)
+    generators = [np.random.default_rng(seed) for seed in (1, 2)]
+    network.draw_kernels(generators)
+    network.draw_output_units(generators)
+    assert not torch.equal(*network.parameters)  # each member draws its own
+    (_, together), *_ = network.outputs(rows, slice(0, 300))
+    alone = [next(network.outputs(rows, slice(i, i + 1)))[1] for i in (0, 7, 299)]
+    assert torch.equal(torch.cat(alone, 1).float(), together[:, [0, 7, 299]].float())
+    assert together.dtype == torch.float64
+    assert network.parameters.dtype == torch.float32
+    restored = pickle.loads(pickle.dumps(network))
+    assert torch.equal(next(restored.outputs(rows, slice(0, 300)))[1], together)

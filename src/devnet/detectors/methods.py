@@ -1,6 +1,6 @@
 """The registry of detectors: find one by name, restore a saved one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import Any
 
@@ -85,7 +85,11 @@ def method_for(n_anomalies: int) -> str:
 
 
 def restore(
-    header: dict[str, Any], tensors: dict[str, np.ndarray], *, hidden: Any = None
+    header: dict[str, Any],
+    tensors: dict[str, np.ndarray],
+    *,
+    hidden: Any = None,
+    others: Iterable[type[FewLabelDetector]] = (),
 ) -> FewLabelDetector:
     """Restore the fitted detector of a model file, with every field checked.
 
@@ -95,9 +99,11 @@ def restore(
         As returned by `model_file.read`.
     hidden : torch.nn.Module, optional
         The feature learner of a model that was trained with the caller's own module.
+    others : classes, optional
+        Detectors of other rooms that the file may hold.
     """
     name = field(header, "method", lambda value: isinstance(value, str))
-    classes = {method.__name__: method for method in (*METHODS.values(), *LIBRARY_METHODS)}
+    classes = {method.__name__: method for method in (*METHODS.values(), *LIBRARY_METHODS, *others)}
     if name not in classes:
         raise ModelFileError(
             f"the model was saved by a method {cut(name)!r} that is unknown here; known methods "

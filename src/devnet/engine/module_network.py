@@ -1,4 +1,4 @@
-"""A scoring network whose feature learner psi is the caller's own torch module."""
+"""A scoring network whose feature learner psi is a torch module."""
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
@@ -34,6 +34,9 @@ class ModuleNetwork:
         Whether the linear unit eta follows; without it the representation is the output.
     device : str or torch.device
         Where the network computes; "auto" is CUDA if there is one, else the CPU.
+    in_double : bool
+        Whether scoring computes in double precision, so that a row scores the same in any batch:
+        how a convolution rounds depends on the rows beside it. Training is in single precision.
     """
 
     first_kernel = None
@@ -47,6 +50,7 @@ class ModuleNetwork:
         *,
         output_unit: bool = True,
         device: Any = "cpu",
+        in_double: bool = False,
     ) -> None:
         _refuse_untrainable(module, output_unit)
         self._device = _find_device(device)
@@ -59,7 +63,20 @@ class ModuleNetwork:
         self.n_penalised = sum(kernel.numel() for kernel in _kernels(self.members[0]))
         self.parameters = torch.stack([_flatten(member) for member in self.members])  # (m, P)
         self._random_state = torch.get_rng_state()
+        self._in_double = in_double
+        self._double: ModuleNetwork | None = None  # the copy that scores, made when it is needed
         self._bind()
+
+    def draw_kernels(self, generators: Sequence[np.random.Generator]) -> None:
+        """Glorot-uniform kernels and zero biases for the feature learners, other than the given."""
+        for member, generator in zip(self.members, generators, strict=True):
+            for name, weight in member[0].named_parameters():
+                if weight.ndim > 1:
+                    limit = np.sqrt(6 / sum(_fans(weight)))
+                    draws = generator.uniform(-limit, limit, tuple(weight.shape))
+                    weight.data.copy_(torch.from_numpy(draws))
+                elif "bias" in name:
+                    weight.data.zero_()
 
     def draw_output_units(self, generators: Sequence[np.random.Generator]) -> None:
         """Glorot-uniform weights and zero bias for the linear units."""
@@ -81,12 +98,20 @@ class ModuleNetwork:
         *,
         output_unit: bool,
         device: Any,
+        in_double: bool = False,
     ) -> "ModuleNetwork":
         """Build the network of a model file from exactly these tensors and the caller's module."""
         refuse_unknown(tensors, ("parameters",))
         if "parameters" not in tensors or tensors["parameters"].shape[:1] != (n_members,):
             raise edited("the network", f"it does not have {n_members} members")
-        network = cls(module, n_columns, n_members, output_unit=output_unit, device=device)
+        network = cls(
+            module,
+            n_columns,
+            n_members,
+            output_unit=output_unit,
+            device=device,
+            in_double=in_double,
+        )
         shape = tuple(network.parameters.shape)
         network.parameters[:] = network.to_device(tensor(tensors, "parameters", shape))
         network.end_training()
@@ -125,12 +150,22 @@ class ModuleNetwork:
             member.eval()
 
     def outputs(self, rows: Rows, span: slice, made: int = 1) -> Iterator[tuple[slice, Tensor]]:
-        """Yield the outputs (m, b, k) of the rows of a span, tile by tile, in single precision.
+        """Yield the outputs (m, b, k) of the rows of a span, tile by tile.
 
         `made` is how many values the caller makes of a row's outputs.
         """
-        for selection, tile in dense_tiles(rows, span, np.float32, made):
-            yield selection, self.forward(self.to_device(tile[None]))[0]
+        network = self.for_scoring()
+        dtype = np.float64 if self._in_double else np.float32
+        for selection, tile in dense_tiles(rows, span, dtype, made):
+            yield selection, network.forward(network.to_device(tile[None]))[0]
+
+    def for_scoring(self) -> "ModuleNetwork":
+        """The network in the precision that it scores in."""
+        if not self._in_double:
+            return self
+        if self._double is None:
+            self._double = self._copy(self._device, torch.float64)
+        return self._double
 
     def forward(self, rows: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Outputs (m, b, k), and the outputs of each member with their graph.
@@ -168,12 +203,12 @@ class ModuleNetwork:
                     row[start : start + weight.numel()] = value.reshape(-1)
                 start += weight.numel()
 
-    def _copy(self, device: torch.device) -> "ModuleNetwork":
+    def _copy(self, device: torch.device, dtype: torch.dtype = torch.float32) -> "ModuleNetwork":
         copied = object.__new__(ModuleNetwork)
         copied.__dict__.update(self.__dict__)
-        copied._device = device
-        copied.parameters = self.parameters.to(device, copy=True)
-        copied.members = [deepcopy(member).to(device) for member in self.members]
+        copied._device, copied._double = device, None
+        copied.parameters = self.parameters.to(device, dtype, copy=True)
+        copied.members = [deepcopy(member).to(device, dtype) for member in self.members]
         copied._bind()
         return copied
 
@@ -230,6 +265,12 @@ def _ordered(member: nn.Sequential) -> list[Tensor]:
     fixed = [weight for weight in learner if not weight.requires_grad]
     statistics = [buffer for buffer in member.buffers() if buffer.is_floating_point()]
     return [*_kernels(member), *others, *unit, *fixed, *statistics]
+
+
+def _fans(kernel: Tensor) -> tuple[int, int]:
+    """Inputs and outputs of a unit; a convolution's kernel has them at each of its places."""
+    places = kernel[0, 0].numel()
+    return kernel.shape[1] * places, kernel.shape[0] * places
 
 
 def _flatten(member: nn.Sequential) -> Tensor:

@@ -1,0 +1,1 @@
+"""Images and sequences: torch networks in the one trainer. Needs the extra `torch`."""
