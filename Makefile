@@ -1,13 +1,13 @@
 # Set up, show, check and test the project. Needs Python 3.11 or newer and make.
 PYTHON ?= python3
 BIN = .venv/bin
-SOURCES = src tests benchmarks
+SOURCES = src tests benchmarks docs
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 # Figures in documents and results are those of processors without AVX-512; others compute alike with these settings.
 test check reproduce: export OPENBLAS_CORETYPE ?= Haswell
 test check reproduce: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
 
-.PHONY: help demo test check campaign recipes browser picture bench reproduce clean
+.PHONY: help demo docs test check campaign recipes browser picture bench reproduce clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 11
@@ -20,6 +20,14 @@ help:  ## list the targets
 
 demo: .venv/installed  ## set up and run all steps on made-up payments: fit, alerts, scores, report
 	@$(BIN)/devnet demo
+
+docs: .venv/documented  ## build the site in build/site; a dead link fails
+	$(BIN)/python docs/scripts/stage.py
+	$(BIN)/zensical build --strict --clean
+
+.venv/documented: .venv/installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
+	@touch $@
 
 test: .venv/installed  ## set up and run all tests, on all cores
 	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile
@@ -56,4 +64,4 @@ reproduce: .venv/installed  ## run all experiments again (QUICK=1: ten minutes) 
 	$(BIN)/devnet experiment reproduce $(if $(QUICK),--quick)
 
 clean:  ## remove the environment and caches
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis

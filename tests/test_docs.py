@@ -1,6 +1,7 @@
 """What the documents show is true."""
 
 import contextlib
+import importlib
 import io
 import json
 import re
@@ -16,6 +17,7 @@ from support.ensemble_checks import quick
 from support.payment_tables import fitted
 from support.tasks import make_task
 
+import devnet
 from devnet.cli.main import main
 from devnet.experiments.claim_evidence import Evidence
 from devnet.experiments.claims import read_claims
@@ -25,7 +27,8 @@ from devnet.experiments.verdicts import Verdict, check, tally_text
 from devnet.review.store import LabelStore, ReviewedTable
 
 ROOT = Path(__file__).parents[1]
-GUIDES = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+GUIDES = ["README.md", *PAGES]
 DOCUMENTS = [*GUIDES, "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
 TEXTS = {name: (ROOT / name).read_text() for name in DOCUMENTS}
 README = TEXTS["README.md"]
@@ -57,17 +60,38 @@ def test_the_readme_fits_on_a_few_screens():
     assert len(README.splitlines()) <= 150
 
 
-def test_the_index_lists_every_guide():
-    for name in GUIDES[1:]:
-        assert name == "docs/README.md" or f"]({Path(name).name})" in TEXTS["docs/README.md"]
-        assert name == "docs/README.md" or f"]({name})" in README
+def test_the_index_lists_every_page_and_the_site_has_it():
+    site = (ROOT / "zensical.toml").read_text()
+    for name in PAGES:
+        page = name.removeprefix("docs/")
+        assert page == "README.md" or f"]({page})" in TEXTS["docs/README.md"]
+        assert f'"{page}"' in site
+
+
+def test_the_page_of_the_command_line_is_what_help_prints():
+    sys.path.insert(0, str(ROOT / "docs" / "scripts"))
+    try:
+        written = importlib.import_module("command_line").page()
+    finally:
+        sys.path.pop(0)
+    assert TEXTS["docs/reference/command_line.md"] == written
+
+
+def test_every_public_name_has_an_entry_in_the_reference():
+    documented = set(re.findall(r"^::: (devnet[\w.]*)$", TEXTS["docs/reference/api.md"], re.M))
+    for name, home in devnet._HOMES.items():
+        assert f"{home}.{name}" in documented, name
+    for module in (devnet.significance, devnet.explanation, devnet.competitors):
+        for name in set(module.__all__) - {"POLICIES"}:
+            one = getattr(module, name)
+            assert f"{one.__module__}.{one.__qualname__}" in documented, name
 
 
 def test_table_1_is_that_of_the_committed_results():
     arguments = ["experiment", "table", "effectiveness", "--format", "markdown"]
     folder = ["--folder", str(ROOT / "experiments")]
     done = CliRunner().invoke(main, [*arguments, *folder], catch_exceptions=False)
-    assert done.output.strip() in TEXTS["docs/results.md"]
+    assert done.output.strip() in TEXTS["docs/explanation/results.md"]
 
 
 def test_the_committed_page_is_that_of_the_committed_results(tmp_path):
@@ -151,13 +175,13 @@ def test_the_summary_is_that_of_the_committed_results(method):
         mean_auc_pr("contamination", method, contamination=0.2),
     )
     row = " | ".join([method, *(f"{mean:.3f}" for mean in means)])
-    assert f"| {row} |" in TEXTS["docs/results.md"]
+    assert f"| {row} |" in TEXTS["docs/explanation/results.md"]
     assert f"{method} {means[0]:.3f}" in README
 
 
 def test_every_experiment_is_documented_and_whole():
     for experiment in read_experiments(ROOT / "experiments"):
-        assert f"| {experiment.name} |" in TEXTS["docs/results.md"]
+        assert f"| {experiment.name} |" in TEXTS["docs/explanation/results.md"]
         records = read_results(ROOT / "experiments" / "results" / f"{experiment.name}.jsonl")
         done = {record.run.key for record in records if not record.error}
         assert done == {run.key for run in experiment.plan()}
@@ -185,7 +209,9 @@ def test_the_readme_lists_every_verb():
 
 
 def test_the_options_of_every_verb_on_tables_are_listed():
-    rows = dict(re.findall(r"^\| `devnet (\w+)[^`]*` \|(.*)$", TEXTS["docs/tables.md"], re.M))
+    rows = dict(
+        re.findall(r"^\| `devnet (\w+)[^`]*` \|(.*)$", TEXTS["docs/reference/tables.md"], re.M)
+    )
     verbs = dict(commands(main))
     assert {(verb,) for verb in rows} <= set(verbs)
     for path, command in verbs.items():
@@ -197,7 +223,7 @@ def test_the_options_of_every_verb_on_tables_are_listed():
 
 
 def test_every_field_and_tensor_of_a_model_file_is_documented(tmp_path):
-    named = set(re.findall(r"`(\w+)`", TEXTS["docs/model_file.md"]))
+    named = set(re.findall(r"`(\w+)`", TEXTS["docs/reference/model_file.md"]))
     fitted().save(tmp_path / "new.devnet")
     rows, y, _ = make_task(0)
     y[500:510] = 2
@@ -215,7 +241,7 @@ def test_every_field_and_tensor_of_a_model_file_is_documented(tmp_path):
 
 
 def test_every_table_and_column_of_a_store_is_documented(tmp_path):
-    named = set(re.findall(r"`(\w+)`", TEXTS["docs/review.md"]))
+    named = set(re.findall(r"`(\w+)`", TEXTS["docs/how_to/review.md"]))
     one = ReviewedTable("t", ("x",))
     with LabelStore(tmp_path / "review.db", one) as store, store.snapshot() as read:
         for (table,) in read.execute(
@@ -227,7 +253,7 @@ def test_every_table_and_column_of_a_store_is_documented(tmp_path):
 
 def test_the_options_of_labels_are_listed():
     rows = dict(
-        re.findall(r"^\| `devnet (labels \w+)[^`]*` \|(.*)$", TEXTS["docs/review.md"], re.M)
+        re.findall(r"^\| `devnet (labels \w+)[^`]*` \|(.*)$", TEXTS["docs/how_to/review.md"], re.M)
     )
     verbs = {" ".join(path): command for path, command in commands(main) if path[0] == "labels"}
     assert rows.keys() == verbs.keys()
@@ -310,6 +336,6 @@ def test_the_readme_s_first_screen_is_the_demo(tmp_path):
 
 
 def test_the_page_of_results_opens_with_the_verdicts():
-    opening = TEXTS["docs/results.md"].split("\n## ")[1]
+    opening = TEXTS["docs/explanation/results.md"].split("\n## ")[1]
     assert opening.startswith("What of the paper stands")
     assert opening.count("<!-- claims: ") == 5

@@ -1,6 +1,6 @@
 """Model files that a test has edited, with a checksum that fits them again.
 
-The checksum is computed here from its description in `docs/model_file.md`, not by the library.
+The checksum is computed here from what `docs/reference/model_file.md` says, not by the library.
 """
 
 import hashlib

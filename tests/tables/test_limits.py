@@ -1,4 +1,4 @@
-"""What docs/tables.md says about numbers of rows, columns, values and labels, at the limit."""
+"""What docs/reference/tables.md says about rows, columns, values and labels, at the limit."""
 
 import numpy as np
 import pyarrow as pa
