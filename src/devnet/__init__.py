@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from devnet.core.model_file import ModelFileError
+    from devnet.deep.images.image_devnet import ImageDevNet
     from devnet.detectors.deviation_network import DevNet
     from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
     from devnet.detectors.rank_deviation import RankDeviation
@@ -40,6 +41,7 @@ __all__ = [
     "FalseDiscoveryRate",
     "GaussianPrior",
     "HybridReference",
+    "ImageDevNet",
     "ModelFileError",
     "RankDeviation",
     "Scorer",
@@ -65,6 +67,7 @@ _HOMES = {  # imported when asked for, so that `import devnet` and `devnet --hel
     "FalseDiscoveryRate": "devnet.significance.policies",
     "GaussianPrior": "devnet.engine.reference_scores",
     "HybridReference": "devnet.engine.data_reference",
+    "ImageDevNet": "devnet.deep.images.image_devnet",
     "ModelFileError": "devnet.core.model_file",
     "RankDeviation": "devnet.detectors.rank_deviation",
     "Scorer": "devnet.tables.scorer",
