@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from devnet.core.model_file import ModelFileError
     from devnet.deep.images.image_devnet import ImageDevNet
+    from devnet.deep.sequences.sequence_devnet import SequenceDevNet
     from devnet.detectors.deviation_network import DevNet
     from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
     from devnet.detectors.rank_deviation import RankDeviation
@@ -45,6 +46,7 @@ __all__ = [
     "ModelFileError",
     "RankDeviation",
     "Scorer",
+    "SequenceDevNet",
     "StandardPrior",
     "TableError",
     "TableModel",
@@ -71,6 +73,7 @@ _HOMES = {  # imported when asked for, so that `import devnet` and `devnet --hel
     "ModelFileError": "devnet.core.model_file",
     "RankDeviation": "devnet.detectors.rank_deviation",
     "Scorer": "devnet.tables.scorer",
+    "SequenceDevNet": "devnet.deep.sequences.sequence_devnet",
     "StandardPrior": "devnet.engine.standard_prior",
     "TableError": "devnet.tables.table_error",
     "TableModel": "devnet.tables.table_model",

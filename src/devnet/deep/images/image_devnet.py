@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from devnet.core.arrays import is_module
 from devnet.core.labels import Labels
 from devnet.core.model_file import edited, field, is_count
 from devnet.core.parameters import Constraint, number, one_of, whole_number
@@ -131,6 +130,7 @@ class ImageDevNet(DeepDetector):
             lambda value: value is None or type(value) is bool, "True, False or None"
         ),
     }
+    _given: ClassVar[str] = "learner."
     _shaping: ClassVar[tuple[str, ...]] = ("head", "top_share", "pyramid", "shift", "flips")
 
     image_shape_: Shape
@@ -332,12 +332,6 @@ class ImageDevNet(DeepDetector):
         if self.shift == "auto":
             return round(min(self.image_shape_[1:]) / SHIFTED_SHARE)
         return int(self.shift)
-
-    def _initial_network(self, rows: Any, generators: list[np.random.Generator]) -> Any:
-        network = super()._initial_network(rows, generators)
-        if is_module(self.hidden) and self.head == "patches":
-            network.draw_kernels(generators, "head.")  # ours; the caller's weights stay
-        return network
 
     def _sampler(self, rows: Any, labels: Labels, **drawing: Any) -> BalancedSampler:
         changes = self._shift_pixels() > 0 or len(self.flips) > 0
