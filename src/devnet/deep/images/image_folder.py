@@ -12,7 +12,8 @@ from devnet.core.wording import path_text, visible
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 ANOMALY, UNLABELLED, NORMAL = "anomaly", "unlabelled", "normal"
-SUBFOLDERS = {ANOMALY: 1, UNLABELLED: 0, NORMAL: -1}  # and the label of their images
+NORMAL_LABEL = -1
+SUBFOLDERS = {ANOMALY: 1, UNLABELLED: 0, NORMAL: NORMAL_LABEL}  # and the label of their images
 WORDS = {  # of a file of labels -> label
     **dict.fromkeys(("1", "anomaly", "true", "yes"), 1),
     **dict.fromkeys(("0", "", "unlabelled", "false", "no"), 0),
