@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from devnet.cli.deep_options import maps_option, open_kept, refuse_maps, verbs_of
 from devnet.cli.explain import alert_text, explanation_json
 from devnet.cli.table_options import (
     as_json,
@@ -43,6 +44,7 @@ COUNTS = ("n_rows", "n_known", "n_alerts", "threshold")
     help="Write all alerts with reasons and values: Parquet, CSV or Arrow, by its suffix.",
 )
 @spreadsheet_safe
+@maps_option
 @click.option("--known", is_flag=True, help="Include rows that TABLE already labels.")
 @as_json
 def alerts(
@@ -51,6 +53,7 @@ def alerts(
     show: int,
     output: Path | None,
     spreadsheet_safe: bool,
+    maps: Path | None,
     known: bool,
     wants_json: bool,
     **policy: Any,
@@ -59,17 +62,26 @@ def alerts(
 
     You choose which rows are alerts, without fitting again. The default is the policy stored in
     MODEL (see 'devnet inspect' and 'devnet policy'). Alerts that are nearly the same row are shown
-    as one.
+    as one. TABLE may also be a folder of images or a series, if MODEL learned from such: alerts are
+    then images, with the place where each is most anomalous, or events.
 
     \b
     devnet alerts fraud.devnet payments.parquet --budget 10
     devnet alerts fraud.devnet payments.parquet --false-alarm-rate 0.001
     devnet alerts fraud.devnet payments.parquet --fdr 0.2 --json
     devnet alerts fraud.devnet payments.parquet --budget 500 --output to_check.csv
+    devnet alerts parts.devnet new_parts/ --budget 20 --maps maps
     """
     from devnet.tables import find_alerts
     from devnet.tables.overwriting import refuse_overwriting
 
+    kept = open_kept(model)
+    if kept is not None:
+        _refuse_file(output, kept.kind)
+        options = (show, known, maps, wants_json)
+        verbs_of(kept).show_alerts(kept, table, chosen_policy(**policy), *options)
+        return
+    refuse_maps(maps, model)
     opened = open_model(model)
     chosen = chosen_policy(**policy) or opened.policy
     if output is not None:
@@ -114,6 +126,13 @@ def _echo(found: "Alerts", show: int, policy: str, table: str) -> None:
     n_more = found.n_alerts - sum(1 + len(one.like_it) for one in shown)
     if n_more:
         echo("", f"... and {n_more:,} more; show them with --show")
+
+
+def _refuse_file(output: Path | None, kind: str) -> None:
+    if output is not None:
+        raise click.UsageError(
+            f"--output is for alerts of tables; scores of {kind} are written by: devnet score"
+        )
 
 
 def _check_output(output: Path, spreadsheet_safe: bool) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from devnet.cli.deep_options import maps_option, open_kept, refuse_maps, verbs_of
 from devnet.cli.table_options import as_json, open_model
 from devnet.cli.terminal import echo, echo_json, echo_notes
 from devnet.core.wording import count_text, p_value_text, share_text, some_names, visible
@@ -30,12 +31,16 @@ HIGH = 0.1  # largest p-value of a row that is compared with anomalies
     metavar="N",
     help="Number of the row, counted from 0; repeatable.",
 )
+@maps_option
 @as_json
-def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) -> None:
+def explain(
+    model: Path, table: str, rows: tuple[int, ...], maps: Path | None, wants_json: bool
+) -> None:
     """Explain the score of a row of TABLE.
 
     Shows what each column adds to the score, and which labelled anomaly the row is most like.
-    Contributions add up to the row's score minus that of a typical unlabelled row.
+    Contributions add up to the row's score minus that of a typical unlabelled row. Of a folder of
+    images, in order of names, it shows where the image is anomalous; of a series, when.
 
     \b
     devnet explain fraud.devnet payments.parquet --row 1207
@@ -44,6 +49,11 @@ def explain(model: Path, table: str, rows: tuple[int, ...], wants_json: bool) ->
     from devnet.tables.opened_table import OpenedTable
     from devnet.tables.typical_row import typical_text
 
+    kept = open_kept(model)
+    if kept is not None:
+        verbs_of(kept).show_rows(kept, table, rows, maps, wants_json)
+        return
+    refuse_maps(maps, model)
     fitted = open_model(model)
     opened, typical = OpenedTable(fitted, table), typical_text(fitted.encoder_)
     explained = opened.explain(rows)

@@ -37,12 +37,15 @@ def export(
     devnet export fraud.devnet fraud.onnx
     devnet export fraud.devnet fraud.onnx --threshold 6.5
     """
+    from devnet.deep.kept_model import KeptModel
     from devnet.loading import load
     from devnet.serving.onnx import export as export_model
     from devnet.tables.overwriting import refuse_overwriting
 
     chosen = chosen_policy(**policy)
     opened = load(model)
+    if isinstance(opened, KeptModel):
+        raise click.UsageError(f"{model} is a model of {opened.kind}, which is not exported.")
     refuse_overwriting((), output, model=model)
     done = export_model(opened, output, policy=chosen, threshold=threshold)
     if wants_json:

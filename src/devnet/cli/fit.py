@@ -9,6 +9,12 @@ from typing import Any, NamedTuple
 import click
 
 from devnet.cli.cluster_options import chosen_cluster, cluster_options, wants_cluster
+from devnet.cli.deep_options import (
+    DeepOptions,
+    deep_options,
+    holds_images,
+    refuse_table_options,
+)
 from devnet.cli.model_text import model_text
 from devnet.cli.spelling import spell
 from devnet.cli.table_options import (
@@ -21,6 +27,8 @@ from devnet.cli.table_options import (
 )
 from devnet.cli.terminal import echo, echo_json, echo_notes
 from devnet.core.wording import megabytes_text
+
+RECOMMENDED = "deviation ensemble"
 
 
 @click.command()
@@ -35,7 +43,7 @@ from devnet.core.wording import megabytes_text
 )
 @click.option(
     "--method",
-    default="deviation ensemble",
+    default=RECOMMENDED,
     show_default=True,
     metavar="NAME",
     help="The detector; 'devnet compare' finds the one that suits the table.",
@@ -45,8 +53,10 @@ from devnet.core.wording import megabytes_text
     "--labels",
     type=click.Path(path_type=Path),
     metavar="STORE",
-    help="Verdicts of a review to learn from, with those of --label if it is given.",
+    help="Verdicts of a review to learn from, with those of --label if it is given. Of images: "
+    "a CSV file with the name of each labelled image, and its label.",
 )
+@deep_options
 @policy_options
 @click.option(
     "--report", type=click.Path(path_type=Path), help="Write an HTML report about the fit."
@@ -59,6 +69,7 @@ def fit(
     method: str,
     training: TrainingOptions,
     labels: Path | None,
+    deep: DeepOptions,
     report: Path | None,
     cluster: str | None,
     workers: int | None,
@@ -75,6 +86,9 @@ def fit(
     With --workers or --cluster, workers read the table, and this machine learns from what they
     keep: the model is the same, to the bit.
 
+    TABLE may also be a folder of images, with subfolders 'anomaly' and 'unlabelled' or with a file
+    of --labels, or, with --series, the steps of a series. Both need torch.
+
     \b
     devnet fit payments.parquet --label fraud --output fraud.devnet
     devnet fit 'logs/*.csv' --label state --anomaly intrusion -o logs.devnet
@@ -82,7 +96,11 @@ def fit(
     devnet fit cases.csv --label sick --ignore ward --report cases.html -o cases.devnet
     devnet fit payments.parquet --labels review.db -o fraud.devnet
     devnet fit 'year/*.parquet' --label fraud --workers 8 -o fraud.devnet
+    devnet fit parts/ --labels parts.csv --head patches -o parts.devnet
+    devnet fit pump.parquet --series --time time --label fault -o pump.devnet
     """
+    if _fit_deep(table, output, training, labels, deep, report, wants_json, method, policy):
+        return
     from devnet.core.whole_file import check_target
     from devnet.tables import TableModel
     from devnet.tables.description import describe_model, fit_notes
@@ -130,6 +148,40 @@ def fit(
         echo(f"Report         {report}")
     next_words = ["devnet", "alerts", str(output), table, "--budget", "10"]
     echo("", f"Next: {shlex.join(next_words)}")
+
+
+def _fit_deep(
+    table: str,
+    output: Path,
+    training: TrainingOptions,
+    labels: Path | None,
+    deep: DeepOptions,
+    report: Path | None,
+    wants_json: bool,
+    method: str,
+    policy: dict[str, Any],
+) -> bool:
+    """Learn from images or a series, if the table is either."""
+    is_images = not deep.series and holds_images(table)
+    if not (deep.series or is_images):
+        deep.refuse_for_tables()
+        return False
+    what = "a folder of images" if is_images else "a series"
+    if method != RECOMMENDED:
+        raise click.UsageError(f"--method {method!r} is for tables; {what} has its own network.")
+    refuse_table_options(training if is_images else training._replace(label=""), what)
+    options = (deep, training.seed, chosen_policy(**policy), report, wants_json)
+    if is_images:
+        from devnet.cli.image_verbs import fit_images
+
+        fit_images(table, output, labels, *options)
+        return True
+    from devnet.cli.series_verbs import fit_series_table
+
+    if labels is not None:
+        raise click.UsageError("--labels is for tables and images; a series has --label COLUMN.")
+    fit_series_table(table, output, training.label, *options)
+    return True
 
 
 class GivenLabels(NamedTuple):

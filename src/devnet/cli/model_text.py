@@ -17,20 +17,20 @@ def model_text(facts: dict[str, Any]) -> list[str]:
     share, quality = facts.get("hidden_anomaly_share"), facts.get("expected_quality")
     used, left_out = facts["columns"], facts["left_out"]
     parts = [
-        _lines("Method", facts["method"]),
-        _lines(
+        fact_lines("Method", facts["method"]),
+        fact_lines(
             "Rows",
             f"{facts['rows']:,}; labelled as anomalies ({facts['label']} = {facts['anomaly']}): "
             f"{facts['labelled_anomalies']:,}{_normal_rows(facts)}",
         ),
-        _lines("Columns", f"{len(used)} used" + (", left out:" if left_out else "")),
-        *(_lines("", f"{name}: {worded(why)}") for name, why in left_out.items()),
+        fact_lines("Columns", f"{len(used)} used" + (", left out:" if left_out else "")),
+        *(fact_lines("", f"{name}: {worded(why)}") for name, why in left_out.items()),
         *_readings(used),
-        _lines("Matters most", _important(used)),
+        fact_lines("Matters most", _important(used)),
     ]
     if share:
         parts.append(
-            _lines(
+            fact_lines(
                 "Hidden",
                 f"about {share['value']:.1%} of the unlabelled rows look like anomalies that "
                 f"nobody labelled ({range_text(share['low'], share['high'], '.1%')})",
@@ -39,16 +39,16 @@ def model_text(facts: dict[str, Any]) -> list[str]:
     if quality:
         auc_pr = interval_text(quality["auc_pr"], quality["low"], quality["high"], ".2f")
         parts.append(
-            _lines(
+            fact_lines(
                 "Expect",
                 f"a ranking of AUC-PR {auc_pr}, judged by rows that scorers did not see",
             )
         )
     parts += [
-        _lines(WITHHELD[name], f"cannot be estimated: {why}")
+        fact_lines(WITHHELD[name], f"cannot be estimated: {why}")
         for name, why in facts["withheld"].items()
     ]
-    parts.append(_lines("Alerts", _alerts(facts)))
+    parts.append(fact_lines("Alerts", _alerts(facts)))
     return [line for part in parts for line in part]
 
 
@@ -76,7 +76,7 @@ def _normal_rows(facts: dict[str, Any]) -> str:
 def _readings(columns: list[dict[str, Any]]) -> list[list[str]]:
     """How values were read, where not as they are."""
     read = [f"{column['name']}: {column['reading']}" for column in columns if column["reading"]]
-    return [_lines("" if i else "Read", text) for i, text in enumerate(read)]
+    return [fact_lines("" if i else "Read", text) for i, text in enumerate(read)]
 
 
 def _important(columns: list[dict[str, Any]]) -> str:
@@ -92,7 +92,8 @@ def _alerts(facts: dict[str, Any]) -> str:
     return f"{words}: scores above {facts['threshold']:.2f}; {typical}"
 
 
-def _lines(name: str, text: str) -> list[str]:
+def fact_lines(name: str, text: str) -> list[str]:
+    """A fact behind its name, on as many lines as it needs."""
     return textwrap.wrap(
         visible(text),  # before lines are broken, as it may grow
         WIDTH,

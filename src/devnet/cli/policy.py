@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from devnet.cli.deep_options import open_kept, verbs_of
 from devnet.cli.table_options import (
     as_json,
     chosen_policy,
@@ -34,6 +35,15 @@ def policy(model: Path, wants_json: bool, **options: Any) -> None:
         )
     from devnet.tables.description import fixed_threshold, policy_notes
 
+    kept = open_kept(model)
+    if kept is not None:
+        kept.policy = chosen
+        facts = verbs_of(kept).facts_of(kept)  # refuses what this kind cannot have
+        kept.save(model)
+        echo_json({"model": str(model), **facts}) if wants_json else echo(
+            f"{model} is changed.", *verbs_of(kept).facts_text(facts)
+        )
+        return
     opened = open_model(model)
     opened.policy = chosen
     threshold = fixed_threshold(opened)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from devnet.cli.cluster_options import chosen_cluster, cluster_options, wants_cluster
+from devnet.cli.deep_options import open_kept, verbs_of
 from devnet.cli.export import is_graph, scorer_of_graph
 from devnet.cli.table_options import (
     as_json,
@@ -22,6 +23,7 @@ from devnet.cli.terminal import echo, echo_json, echo_notes
 if TYPE_CHECKING:
     from distributed import Client
 
+    from devnet.deep.kept_model import KeptModel
     from devnet.serving.cluster import ScoredFolder
     from devnet.significance.policies import AlertPolicy
     from devnet.tables.scoring import ScoredFile
@@ -59,7 +61,8 @@ def score(
     The file has the table's columns plus anomaly_score, p_value, nominal_p_value (if the method
     has one) and is_alert. The table is read in batches and may be larger than memory. The file
     appears only when it is complete; after an interruption just run the command again. MODEL may
-    be a graph that `devnet export` wrote, which onnxruntime runs.
+    be a graph that `devnet export` wrote, which onnxruntime runs. A model of images or of a series
+    scores a folder of images, or the steps of a series.
 
     With --workers or --cluster, the output is a folder of parts (or an address such as
     s3://bucket/scores) that every worker can write to. Run again, the command goes on where it was.
@@ -71,6 +74,11 @@ def score(
     """
     start = time.perf_counter()
     is_on_cluster = wants_cluster(cluster, workers)
+    kept = open_kept(model)
+    if kept is not None:
+        refused = {"--workers": is_on_cluster, "--only-id": only_id}
+        _score_kept(kept, table, Path(output), chosen_policy(**policy), refused, wants_json)
+        return
     options: dict[str, Any] = {"only_id": only_id, "policy": chosen_policy(**policy)}
     done: ScoredFile | ScoredFolder
     if is_on_cluster:
@@ -87,6 +95,32 @@ def score(
     echo(
         f"{done.n_rows:,} rows scored, {done.n_alerts:,} alerts ({done.policy}).",
         f"They are in {place}; it took {seconds:.1f} s.",
+    )
+
+
+def _score_kept(
+    model: "KeptModel",
+    table: str,
+    output: Path,
+    policy: "AlertPolicy | None",
+    refused: dict[str, bool],
+    wants_json: bool,
+) -> None:
+    """Score images or the steps of a series."""
+    from devnet.tables.overwriting import refuse_overwriting
+
+    for option in (name for name, given in refused.items() if given):
+        raise click.UsageError(f"{option} is for tables; this is a model of {model.kind}.")
+    refuse_overwriting((), output, model=model.file)
+    start = time.perf_counter()
+    done, what = verbs_of(model).score_all(model, table, output, policy)
+    seconds = time.perf_counter() - start
+    if wants_json:
+        echo_json({"output": str(output), "seconds": seconds, **done})
+        return
+    echo(
+        f"{done[f'n_{what}']:,} {what} scored, {done['n_alerts']:,} alerts ({done['policy']}).",
+        f"They are in {output}; it took {seconds:.1f} s.",
     )
 
 

@@ -15,10 +15,13 @@ OPTIONS = {  # parameter of the Python API -> option
     "id_column": "--id",
     "missing": "--missing",
     "seed": "--seed",
+    "size": "--size",
     "random_state": "--seed",
     "method": "--method",
     "n_repeats": "--repeats",
     "time": "--time",
+    "channel": "--channel",
+    "length": "--length",
     "group": "--group",
     "output": "--output",
     "only_id": "--only-id",
@@ -37,6 +40,7 @@ OPTIONS = {  # parameter of the Python API -> option
     "workers": "--workers",
     "threshold": "--threshold",
 }
+PAIRS = ("size",)  # options that take two values
 FLAGS = {  # options for true and false
     "decimal_comma": ("--decimal-comma", "--decimal-point"),
     "day_first": ("--day-first", "--month-first"),
@@ -56,6 +60,8 @@ def spell(setting: Setting) -> str:
         return str(setting)
     if setting.value is None or setting.value is True:  # a flag takes no value
         return option
+    if setting.name in PAIRS:
+        return f"{option} {' '.join(map(str, setting.value))}"
     values = setting.value if isinstance(setting.value, list | tuple) else [setting.value]
     return " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
 

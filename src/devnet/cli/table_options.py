@@ -228,13 +228,12 @@ def _decorate(command: Command, options: tuple[Any, ...]) -> Command:
     return command
 
 
-def open_model(path: Path) -> "TableModel":
-    """Open a model of raw tables, or raise a clear error; note if nothing vouches for the file."""
+def open_any(path: Path) -> Any:
+    """Open a model of any kind; note if nothing vouches for the file."""
     from devnet.core.checksum import CHECKSUM
     from devnet.core.model_file import ModelFileError, read_header
     from devnet.loading import load
     from devnet.tables.sources.opening import TABLE_SUFFIXES
-    from devnet.tables.table_model import TableModel
 
     try:
         model = load(path)
@@ -242,18 +241,32 @@ def open_model(path: Path) -> "TableModel":
         if path.is_file() and path.suffix.lower() in TABLE_SUFFIXES:
             raise click.UsageError(f"{path} is not a model; {_instead_of_a_table(path)}") from None
         raise
-    if not isinstance(model, TableModel):
-        raise click.UsageError(
-            f"{path} holds a {type(model).__name__} that was fitted on a matrix in Python, not a "
-            f"model of tables. Use it with devnet.load({str(path)!r}), or fit a model: devnet fit "
-            "TABLE --label COLUMN --output MODEL"
-        )
     if CHECKSUM not in read_header(path):
         echo_notes(
             [
                 f"{path} was written before model files had a checksum, so damage to it would go "
                 "unnoticed; saving it again adds one."
             ]
+        )
+    return model
+
+
+def open_model(path: Path) -> "TableModel":
+    """Open a model of raw tables, or raise a clear error."""
+    from devnet.deep.kept_model import KeptModel
+    from devnet.tables.table_model import TableModel
+
+    model = open_any(path)
+    if isinstance(model, KeptModel):
+        raise click.UsageError(
+            f"{path} is a model of {model.kind}; this takes models of tables. Those of images and "
+            "series go with fit, score, alerts, explain, inspect and policy."
+        )
+    if not isinstance(model, TableModel):
+        raise click.UsageError(
+            f"{path} holds a {type(model).__name__} that was fitted on a matrix in Python, not a "
+            f"model of tables. Use it with devnet.load({str(path)!r}), or fit a model: devnet fit "
+            "TABLE --label COLUMN --output MODEL"
         )
     return model
 

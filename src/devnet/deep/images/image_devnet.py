@@ -277,9 +277,22 @@ class ImageDevNet(DeepDetector):
         from devnet.deep.images.overlays import save_overlays
 
         check_is_fitted(self)
+        return save_overlays(self._pictures(X), self._maps, self._map_limit(), folder)
+
+    def overlay(self, image: Any) -> np.ndarray:
+        """One image beside itself under its anomaly map, uint8 (height, width, 3)."""
+        from devnet.deep.images.overlays import overlay
+
+        check_is_fitted(self)
+        picture = self._pictures([image])
+        pixels = picture.dense(slice(None)).reshape(self.image_shape_)
+        return overlay(pixels, self._maps(picture)[0], self._map_limit())
+
+    def _map_limit(self) -> float:
+        """The value of a map that has the brightest colour."""
         _, height, width = self.image_shape_
         n_pixels = 1.0 if self.head == "patches" else MARKED_SHARE * height * width
-        return save_overlays(self._pictures(X), self._maps, self.margin / n_pixels, folder)
+        return float(self.margin / n_pixels)
 
     def _maps(self, pictures: Any) -> np.ndarray:
         from devnet.deep.images.anomaly_maps import patch_maps

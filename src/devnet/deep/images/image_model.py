@@ -10,17 +10,17 @@ import pyarrow as pa
 
 from devnet.core.model_file import refuse_unknown
 from devnet.core.seeds import as_generator, draw_seed
-from devnet.core.sentence import UserError
+from devnet.core.sentence import Setting, UserError
 from devnet.deep.images.image_devnet import ImageDevNet
-from devnet.deep.images.image_folder import NORMAL_LABEL, image_files, labelled_images
+from devnet.deep.images.image_folder import ANOMALY, NORMAL_LABEL, image_files, labelled_images
 from devnet.deep.kept_model import KeptModel
 from devnet.significance.calibration import Calibration, calibrate
-from devnet.significance.policies import Alarm, AlertPolicy
+from devnet.significance.policies import Alarm, AlertPolicy, Threshold
 from devnet.tables.row_scores import alert_threshold, scored_columns
-from devnet.tables.score_columns import ALERT, P_VALUE, SCORE
 from devnet.tables.table_model import held_back_calibration, held_back_tensors
 
 FILE = "file"  # the column that names images
+NOTHING: np.ndarray = np.empty(0)
 
 
 class Peak(NamedTuple):
@@ -34,6 +34,8 @@ class Peak(NamedTuple):
 class ImageAlert(NamedTuple):
     """An image that stands out."""
 
+    row: int  # its number among the images of the folder, in order of names
+    name: str  # its file within the folder
     file: Path
     score: float
     p_value: float
@@ -44,6 +46,7 @@ class ImageAlerts(NamedTuple):
     """The images to look at, highest first."""
 
     n_images: int
+    n_known: int  # labelled anomalies that are left out
     n_alerts: int
     threshold: float
     shown: list[ImageAlert]
@@ -108,33 +111,68 @@ class ImageModel(KeptModel):
         names = [_name(file, images) for file in files]
         return pa.table({FILE: pa.array(names), **scored_columns(self, scores, alarm)})
 
+    def empty_scores(self) -> pa.Table:
+        """What `score` returns, without rows: its columns are known beforehand."""
+        alarm = Alarm(Threshold(0.0))
+        return pa.table({FILE: pa.array([], pa.string()), **scored_columns(self, NOTHING, alarm)})
+
     def find_alerts(
         self,
-        images: str | PathLike[str] | Sequence[Path],
+        images: str | PathLike[str],
         *,
         policy: AlertPolicy | None = None,
         n_shown: int | None = 20,
+        known: bool = False,
     ) -> ImageAlerts:
-        """The images that are alerts, highest first, and where each is most anomalous.
+        """The images of a folder that are alerts, highest first, and where each is most anomalous.
 
-        `n_shown` of them are looked at, by default 20; None stands for all.
+        Parameters
+        ----------
+        images : str or path
+            A folder, or one image.
+        policy : alert policy, optional
+            By default the model's.
+        n_shown : int or None, default=20
+            At most so many are looked at; None stands for all.
+        known : bool, default=False
+            Whether images of the subfolder `anomaly` count too.
         """
         files = _files(images)
-        scored = self.score(files, policy)
-        scores, is_alert = scored[SCORE].to_numpy(), scored[ALERT].to_numpy()
+        numbers = np.array(
+            [n for n, file in enumerate(files) if known or not _is_known(file, images)], dtype=int
+        )
+        if not len(numbers):
+            return ImageAlerts(0, len(files), 0, float("inf"), [])
+        scores = self.detector_.anomaly_score([files[n] for n in numbers.tolist()])
+        threshold = alert_threshold(self, policy, [scores])
+        is_alert = Alarm(threshold)(scores)
         order = np.argsort(-scores, kind="stable")
-        chosen = order[is_alert[order]][:n_shown]
-        shown = self.explain([files[row] for row in chosen.tolist()]) if len(chosen) else []
-        threshold = alert_threshold(self, policy, [scores]).score
-        return ImageAlerts(len(files), int(is_alert.sum()), threshold, shown)
+        chosen = numbers[order[is_alert[order]]][:n_shown]
+        shown = self.explain(images, chosen.tolist()) if len(chosen) else []
+        n_known = len(files) - len(numbers)
+        return ImageAlerts(len(numbers), n_known, int(is_alert.sum()), threshold.score, shown)
 
-    def explain(self, files: Sequence[Path]) -> list[ImageAlert]:
-        """Score and p-value of images, and where each is most anomalous."""
-        scored = self.score(files)
-        maps = self.detector_.anomaly_map(files)
-        columns = (scored[SCORE].to_pylist(), scored[P_VALUE].to_pylist(), map(_peak, maps))
+    def explain(self, images: str | PathLike[str], rows: Sequence[int]) -> list[ImageAlert]:
+        """Score and p-value of images of a folder, and where each is most anomalous.
+
+        Rows are numbers of images in order of names, counted from 0.
+        """
+        files = _files(images)
+        for row in rows:
+            if not 0 <= row < len(files):
+                raise UserError(
+                    f"there is no image {row}: {images} has {len(files)}, counted from 0. Give "
+                    "another number with ",
+                    Setting("rows"),
+                    ".",
+                )
+        chosen = [files[row] for row in rows]
+        scores = self.detector_.anomaly_score(chosen)
+        p_values = self.calibration_.ranks().p_value(scores)
+        found = zip(rows, chosen, scores, p_values, self.detector_.anomaly_map(chosen), strict=True)
         return [
-            ImageAlert(Path(file), *facts) for file, *facts in zip(files, *columns, strict=True)
+            ImageAlert(row, _name(file, images), file, float(score), float(p), _peak(values))
+            for row, file, score, p, values in found
         ]
 
     def _own_facts(self) -> dict[str, Any]:
@@ -153,6 +191,12 @@ def _files(images: str | PathLike[str] | Sequence[Path]) -> list[Path]:
         one = Path(images)
         return [one] if one.is_file() else image_files(one)
     return [Path(file) for file in images]
+
+
+def _is_known(file: Path, images: str | PathLike[str]) -> bool:
+    """Whether an image is in the subfolder of labelled anomalies."""
+    folder = Path(images)
+    return folder.is_dir() and file.relative_to(folder).parts[0] == ANOMALY
 
 
 def _name(file: Path, images: Any) -> str:

@@ -62,7 +62,7 @@ def open_model(path: Path) -> TableModel:
     header, tensors = model_file.read(path)
     if "table" not in header:
         raise UserError(
-            f"{path_text(path)} was fitted on a matrix, so it cannot rank a table; fit one: devnet "
+            f"{path_text(path)} is not a model of tables, so it cannot rank one; fit one: devnet "
             "fit TABLE --label COLUMN --output MODEL"
         )
     return restore(header, tensors, path)
