@@ -8,7 +8,9 @@ from sklearn.ensemble import ExtraTreesRegressor
 
 from devnet import ModelFileError
 from devnet.engine import forest as trees_as_arrays
-from devnet.engine.forest import DTYPES, MAX_DEPTH, Forest, Tree, read_tree
+from devnet.engine import leaf_bits
+from devnet.engine.forest import DTYPES, FEW_ROWS, MAX_DEPTH, Forest, Tree, read_tree
+from devnet.engine.leaf_bits import ROWS_AT_ONCE
 
 
 def fitted(seed, n=400, d=5, n_trees=7):
@@ -221,3 +223,39 @@ def test_credits_that_are_not_kept_are_the_same_to_the_bit(seed, monkeypatch):
     monkeypatch.setattr(trees_as_arrays, "PATH_VALUES", 100)
     trees = [read_tree(one.tree_, one.tree_.value[:, 0, 0]) for one in model.estimators_]
     np.testing.assert_array_equal(Forest.of(trees, 5).contributions(rows), kept)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 5, 400])
+def test_few_rows_have_the_sums_of_many(seed, n_rows):
+    """Trees of some hundred leaves, of a few, and of one; a row alone has the sum of a batch."""
+    rows, _, forest = fitted(seed, n=n_rows)
+    leaf = Tree(*map(np.array, ([-1], [-1], [0], [0.0], [0.1])))
+    forest = Forest.of([leaf, *forest.trees(), leaf], 5)
+    tried = np.random.default_rng(seed).normal(size=(FEW_ROWS + 1, 5)).astype(np.float32)
+    many = forest.sum_values(tried)
+    for size in (1, 2, ROWS_AT_ONCE, ROWS_AT_ONCE + 1, FEW_ROWS):
+        np.testing.assert_array_equal(forest.sum_values(tried[:size]), many[:size])
+    assert forest.sum_values(tried[:0]).shape == (0,)
+
+
+def test_trees_too_deep_for_masks_are_walked_otherwise(seed, monkeypatch):
+    rows, _, forest = fitted(seed)
+    expected = forest.sum_values(rows[:3])
+    monkeypatch.setattr(leaf_bits, "MOST_MASKS", 10)
+    other = Forest.of(forest.trees(), 5)
+    np.testing.assert_array_equal(other.sum_values(rows[:3]), expected)
+
+
+def test_a_chain_of_splits_reaches_each_of_its_leaves():
+    """A tree as deep as it has splits: its leaves fill several words."""
+    n = 200
+    inner = 2 * np.arange(n)
+    left, right = np.full((2, 2 * n + 1), -1)
+    left[inner], right[inner] = inner + 1, inner + 2
+    threshold, value = np.zeros(2 * n + 1), np.arange(2.0 * n + 1)
+    threshold[inner] = np.arange(n)
+    forest = Forest.of([Tree(left, right, np.zeros(2 * n + 1, int), threshold, value)], 1)
+    rows = np.arange(-1, n + 1, dtype=np.float32)[:, None]
+    alone = np.concatenate([forest.sum_values(row[None]) for row in rows])
+    np.testing.assert_array_equal(alone, forest.sum_values(rows))
+    np.testing.assert_array_equal(alone[1:-1], inner + 1)
