@@ -142,7 +142,10 @@ def test_the_report_draws_events(folder):
         (["alerts", "m.devnet", "pump.parquet", "--maps", "x"], "--maps is for images"),
         (["explain", "m.devnet", "pump.parquet", "--row", "9999"], "there is no row 9999"),
         (["policy", "m.devnet", "--fdr", "0.1"], "depend on each other"),
-        (["review", "pump.parquet", "--model", "m.devnet", "--store", "x"], "not a model of tables"),
+        (
+            ["review", "pump.parquet", "--model", "m.devnet", "--store", "x"],
+            "not a model of tables",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(run, folder, words, said):

@@ -8,7 +8,9 @@ from sklearn.ensemble import ExtraTreesRegressor
 
 from devnet import ModelFileError
 from devnet.engine import forest as trees_as_arrays
-from devnet.engine.forest import DTYPES, MAX_DEPTH, Forest, Tree, read_tree
+from devnet.engine import leaf_bits
+from devnet.engine.forest import DTYPES, FEW_ROWS, MAX_DEPTH, Forest, Tree, read_tree
+from devnet.engine.leaf_bits import ROWS_AT_ONCE
 
 
 def fitted(seed, n=400, d=5, n_trees=7):
@@ -246,3 +248,39 @@ def test_scikit_learn_s_private_layout_of_trees_is_the_one_we_fill():
     assert isinstance(compiled, kind), WHAT_TO_DO
     reached = model.estimators_[0].tree_.apply(rows)
     np.testing.assert_array_equal(compiled.apply(rows), reached, err_msg=WHAT_TO_DO)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 5, 400])
+def test_few_rows_have_the_sums_of_many(seed, n_rows):
+    """Trees of some hundred leaves, of a few, and of one; a row alone has the sum of a batch."""
+    rows, _, forest = fitted(seed, n=n_rows)
+    leaf = Tree(*map(np.array, ([-1], [-1], [0], [0.0], [0.1])))
+    forest = Forest.of([leaf, *forest.trees(), leaf], 5)
+    tried = np.random.default_rng(seed).normal(size=(FEW_ROWS + 1, 5)).astype(np.float32)
+    many = forest.sum_values(tried)
+    for size in (1, 2, ROWS_AT_ONCE, ROWS_AT_ONCE + 1, FEW_ROWS):
+        np.testing.assert_array_equal(forest.sum_values(tried[:size]), many[:size])
+    assert forest.sum_values(tried[:0]).shape == (0,)
+
+
+def test_trees_too_deep_for_masks_are_walked_otherwise(seed, monkeypatch):
+    rows, _, forest = fitted(seed)
+    expected = forest.sum_values(rows[:3])
+    monkeypatch.setattr(leaf_bits, "MOST_MASKS", 10)
+    other = Forest.of(forest.trees(), 5)
+    np.testing.assert_array_equal(other.sum_values(rows[:3]), expected)
+
+
+def test_a_chain_of_splits_reaches_each_of_its_leaves():
+    """A tree as deep as it has splits: its leaves fill several words."""
+    n = 200
+    inner = 2 * np.arange(n)
+    left, right = np.full((2, 2 * n + 1), -1)
+    left[inner], right[inner] = inner + 1, inner + 2
+    threshold, value = np.zeros(2 * n + 1), np.arange(2.0 * n + 1)
+    threshold[inner] = np.arange(n)
+    forest = Forest.of([Tree(left, right, np.zeros(2 * n + 1, int), threshold, value)], 1)
+    rows = np.arange(-1, n + 1, dtype=np.float32)[:, None]
+    alone = np.concatenate([forest.sum_values(row[None]) for row in rows])
+    np.testing.assert_array_equal(alone, forest.sum_values(rows))
+    np.testing.assert_array_equal(alone[1:-1], inner + 1)

@@ -247,7 +247,28 @@ def test_a_row_alone_scores_as_among_many(payments):
     found = Scorer(TableModel(parameters=SMALL, random_state=0).fit(payments, "fraud"))
     batch = payments.slice(0, 200).to_batches()[0]
     together = found(batch)["anomaly_score"]
-    for step in (1, 3, 16, 17, 64, 65):
+    for step in (1, 3, 16, 17, 32, 33, 64, 65):
         parts = [found(batch.slice(start, step)) for start in range(0, 130, step)]
         alone = joined(parts)["anomaly_score"].combine_chunks()
         assert alone.equals(together.slice(0, len(alone)))
+
+
+def test_few_rows_are_encoded_as_many_are(payments):
+    """Numbers side by side, at once; missing, infinite and constant ones as well."""
+    n = payments.num_rows
+    odd = {
+        "huge": np.resize([-1.7e308, 1.7e308, 0.0], n),
+        "holes": pa.array([None if i % 3 else float(i) for i in range(n)]),
+        "endless": np.resize([np.inf, 1.0, 2.0, np.nan], n),
+        "whole": np.arange(n) % 7,
+    }
+    for name, values in odd.items():
+        payments = payments.append_column(name, pa.array(values))
+    encoder = TableModel("DevNet", random_state=0).fit(payments, "fraud").encoder_
+    rows = payments.select(encoder.read_columns()).combine_chunks().to_batches()[0]
+    many = encoder.encode_read(rows.slice(0, 500), dense=True)
+    for size in (1, 2, 63, 64):
+        parts = [encoder.encode_read(rows.slice(i, size), dense=True) for i in range(0, 130, size)]
+        few = np.concatenate(parts)
+        np.testing.assert_array_equal(few, many[: len(few)])
+    assert isinstance(many, np.ndarray)

@@ -82,6 +82,8 @@ def serve(
     """
     from threadpoolctl import threadpool_limits
 
+    from devnet.core.arrays import one_blas_thread
+
     try:
         from devnet.review.server.serving import bind, check_certificate, make_server
         from devnet.serving.service.address import Address
@@ -109,7 +111,8 @@ def serve(
             echo(f"Scores are at {address}/score; stop with Ctrl-C.")
         _log(log_requests)
         sys.setswitchinterval(SWITCH_SECONDS)
-        with threadpool_limits(1), suppress(KeyboardInterrupt):  # idle threads of BLAS spin
+        # Idle threads of BLAS spin; set once, it is not set again for each batch.
+        with threadpool_limits(1), one_blas_thread(), suppress(KeyboardInterrupt):
             server.run(sockets=[sock])
 
 

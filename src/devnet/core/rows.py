@@ -159,7 +159,8 @@ def dense_tiles(
     any batch and in any order. A tile is overwritten by the next one.
     """
     n_columns = rows.shape[1]
-    tile: np.ndarray = np.empty((_tile_height(n_columns, made), n_columns), dtype)
+    height = min(_tile_height(n_columns, made), max(1, span.stop - span.start))
+    tile: np.ndarray = np.empty((height, n_columns), dtype)
     for start in range(span.start, span.stop, len(tile)):
         selection = slice(start, min(start + len(tile), span.stop))
         part = tile[: selection.stop - start]
@@ -192,6 +193,9 @@ def spans(n_rows: int, n_spans: int, at_least: int = SPAN_ROWS) -> list[slice]:
 
 def in_threads(n_rows: int, do: Callable[[slice], None], at_least: int = SPAN_ROWS) -> None:
     """Process all rows in threads, each with a span of `at_least` this many rows."""
+    if n_rows < 2 * at_least:
+        do(slice(0, n_rows))
+        return
     cut = spans(n_rows, os.cpu_count() or 1, at_least)
     if len(cut) == 1:
         do(cut[0])

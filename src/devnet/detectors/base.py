@@ -93,6 +93,16 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
         check_is_fitted(self)
         return self._finite_scores(self._rows(X, reset=False))
 
+    def score_encoded(self, matrix: Any) -> np.ndarray:
+        """Score rows as `anomaly_score` does, without looking at their form again.
+
+        Parameters
+        ----------
+        matrix : float32 array or CSR matrix of shape (n_rows, n_columns)
+            Finite numbers in the columns of `fit`, as the encoder of a table makes them.
+        """
+        return self._finite_scores(as_rows(matrix, getattr(self, "feature_names_in_", None)))
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Anomaly score minus `threshold_`: positive if `predict` reports an anomaly."""
         return self.anomaly_score(X) - self.threshold_
@@ -174,6 +184,11 @@ class FewLabelDetector(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC
     @property
     def has_sparse_rows(self) -> bool:
         """Whether it learned from wide sparse rows, of which no dense matrix should be made."""
+        return False
+
+    @property
+    def makes_rows_dense(self) -> bool:
+        """Whether sparse rows become dense before they are scored, so that it takes either."""
         return False
 
     @property

@@ -52,6 +52,7 @@ class OwnEstimator(BaseEstimator):
     keeps_unseen_scores = False
     prior_quantile = None
     baseline = None
+    makes_rows_dense = False
     is_thread_safe = False
 
     def take_layout(self, layout: Layout) -> None:
@@ -85,6 +86,10 @@ class OwnEstimator(BaseEstimator):
             f"{type(estimator).__name__} has none of decision_function, predict_proba and "
             "score_samples, so its rows cannot be ranked; name another estimator."
         )
+
+    def score_encoded(self, matrix: Any) -> np.ndarray:
+        """Score rows of a matrix that an encoder made."""
+        return self.anomaly_score(matrix)
 
 
 def import_estimator(path: str) -> Callable[..., OwnEstimator]:

@@ -14,12 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from devnet.core.model_file import ascends, edited, size_of, tensor
+from devnet.engine.leaf_bits import LeafBits, Splits
 
 NO_CHILD = -1  # both children of a leaf
 PREFIX = "tree"  # of the names of a forest's arrays in a model file
 MAX_DEPTH = 1024  # splits from a root to a leaf; trees are grown no deeper, and rarely beyond 50
 LARGEST_VALUE = 1e12  # of a node in a model file
-FEW_ROWS = 16  # up to which it is quicker to walk down all trees at once
+FEW_ROWS = 32  # up to which it is quicker to go through all trees at once
 PATH_VALUES = 1 << 22  # splits, on the paths of leaves or rows, that are held in memory
 DTYPES = {
     "left": "int32",
@@ -86,35 +87,33 @@ class Forest:
 
         Trees are added one after another, so a row has the same sum in any batch.
         """
-        if len(rows) <= FEW_ROWS:
-            total: np.ndarray = np.cumsum(self._values_of_few(rows), axis=1)[:, -1]
-            return total
+        if len(rows) <= FEW_ROWS and (bits := self._leaf_bits) is not None:
+            return bits.sum_values(rows)
         total = np.zeros(len(rows))
         for compiled, value in self._compiled:
             total += value.take(compiled.apply(rows))
         return total
 
-    def _values_of_few(self, rows: np.ndarray) -> np.ndarray:
-        """Value of the leaf that each row reaches, (b, n_trees), all trees at once."""
-        left, right = self._below
-        n_trees = len(self)
-        node = np.tile(self._start, len(rows))  # (b * n_trees,)
-        walking = np.flatnonzero(left[node] >= 0)
-        while len(walking):
-            at = node[walking]
-            value = rows[walking // n_trees, self._nodes.column[at]]
-            node[walking] = np.where(value <= self._nodes.threshold[at], left[at], right[at])
-            walking = walking[left[node[walking]] >= 0]
-        reached: np.ndarray = self._nodes.value[node].reshape(-1, n_trees)
-        return reached
-
     @cached_property
-    def _below(self) -> tuple[np.ndarray, np.ndarray]:
-        """Both children of each node, counted from the first tree's root; negative for leaves."""
-        root = np.repeat(self._start, np.diff(self._start, append=len(self._nodes.left)))
-        is_leaf = self._nodes.left == NO_CHILD
-        left, right = (np.where(is_leaf, -1, part + root) for part in self._nodes[:2])
-        return left, right
+    def _leaf_bits(self) -> LeafBits | None:
+        """A quick way for few rows; None if it would take too much memory."""
+        nodes, start, is_leaf = self._nodes, self._start, self._nodes.left == NO_CHILD
+        left, right = np.zeros((2, len(is_leaf)), dtype=np.int64)
+        inner = np.flatnonzero(~is_leaf)
+        left[inner], right[inner] = _children(nodes, start, inner)
+        levels = [inner[self._depth[inner] == depth] for depth in range(self._depth.max())]
+        n_leaves = is_leaf.astype(np.int64)  # at or below each node
+        for level in reversed(levels):
+            n_leaves[level] = n_leaves[left[level]] + n_leaves[right[level]]
+        first = np.zeros_like(n_leaves)  # of these leaves, counted from left to right
+        first[start] = np.cumsum(n_leaves[start]) - n_leaves[start]
+        for level in levels:
+            first[left[level]] = first[level]
+            first[right[level]] = first[level] + n_leaves[left[level]]
+        ends = (first[inner], first[right[inner]], (first + n_leaves)[inner])
+        splits = Splits(nodes.column[inner], nodes.threshold[inner], *ends)
+        value = nodes.value[is_leaf][np.argsort(first[is_leaf])]
+        return LeafBits(splits, first[start], value) if splits.are_few else None
 
     def each_value(self, rows: np.ndarray) -> np.ndarray:
         """Value of the leaf that each row reaches, by tree, (b, d) float32 -> (n_trees, b)."""

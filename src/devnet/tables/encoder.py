@@ -20,6 +20,7 @@ from devnet.tables.columns.arrow_values import kind_of, one_value, plain
 from devnet.tables.columns.column import ColumnEncoding, ColumnFact, Entry
 from devnet.tables.columns.kinds import encoding_from_header
 from devnet.tables.columns.left_out import LeftOut, Why, listed
+from devnet.tables.columns.numbers_at_once import NumbersAtOnce
 from devnet.tables.columns.spread import Place
 from devnet.tables.readings.table_reader import TableReader, Tally
 from devnet.tables.score_columns import scored_before
@@ -30,6 +31,7 @@ from devnet.tables.table_summary import TableSummary, unreadable
 
 __all__ = ["ColumnFact", "TableEncoder", "TableSummary"]
 
+FEW_ROWS = 64  # up to which columns of numbers are encoded at once
 N_SLICES, SLICE_ROWS = 16, 256  # of the sample, to decide between dense and sparse
 
 
@@ -185,17 +187,38 @@ class TableEncoder:
             self.reader.read(part.select(self.read_columns()), Tally())
             for part in (batch.to_batches() if isinstance(batch, pa.Table) else [batch])
         ]
+        if len(batches) == 1:
+            return self.encode_read(batches[0])
         if self.is_sparse:
             parts = [self._sparse(part) for part in batches]
             if not parts:
                 return sp.csr_array((0, self.n_columns), dtype=np.float32)
-            return parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
+            return sp.vstack(parts, format="csr")
         out = np.zeros((batch.num_rows, self.n_columns), dtype=np.float32)
         start = 0
         for part in batches:
             fill_dense(out[start : start + part.num_rows], self._entries(part))
             start += part.num_rows
         return out
+
+    def encode_read(self, batch: pa.RecordBatch, *, dense: bool = False) -> Any:
+        """Encode rows whose values were read; with `dense` the matrix is no CSR matrix."""
+        if self.is_sparse and not dense:
+            return self._sparse(batch)
+        out = np.zeros((batch.num_rows, self.n_columns), dtype=np.float32)
+        if len(out) > FEW_ROWS:
+            fill_dense(out, self._entries(batch))
+            return out
+        self._numbers.fill(out, batch)
+        others = self._numbers.others
+        fill_dense(
+            out, [(start, one) for start, column in others for one in _entries(column, batch)]
+        )
+        return out
+
+    @cached_property
+    def _numbers(self) -> NumbersAtOnce:
+        return NumbersAtOnce(self.columns, self._starts)
 
     def _sparse(self, batch: pa.RecordBatch) -> sp.csr_array:
         return to_sparse(self._entries(batch), (batch.num_rows, self.n_columns))

@@ -1,5 +1,6 @@
 """From the rows of a batch to scores, p-values and alerts: what every way of scoring stands on."""
 
+import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 TEXT_ROWS = 4096  # rows with text that are scored at once
 MATRIX_VALUES = 1 << 26  # of a dense matrix that is scored at once
+FEW_VALUES = 1 << 16  # of a sparse one that is not worth making if the detector makes it dense
 
 
 class Calibrated(Protocol):
@@ -41,21 +43,25 @@ class RowScores:
         self._encoder, self._detector = model.encoder_, model.detector_
         self._columns = self._encoder.read_columns()
         self._reader = reader
+        self._may_be_dense = self._detector.makes_rows_dense
+        self._step = TEXT_ROWS if self._encoder.has_text else sys.maxsize  # rows at once
+        if not self._encoder.is_sparse:
+            self._step = min(self._step, max(1, MATRIX_VALUES // self._encoder.n_columns))
 
     def __call__(self, batch: pa.RecordBatch, tally: Tally) -> np.ndarray:
         """Scores of a batch, (n,), part by part if its matrix is large."""
         size = len(batch)
         rows = self._reader.read(batch.select(self._columns), tally)
-        step = TEXT_ROWS if self._encoder.has_text else max(size, 1)
-        if not self._encoder.is_sparse:
-            step = min(step, max(1, MATRIX_VALUES // self._encoder.n_columns))
+        step = min(self._step, max(size, 1))
         parts = [self._part(rows.slice(start, step), start) for start in range(0, size, step)]
-        return np.concatenate([np.empty(0), *parts])
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
 
     def _part(self, rows: pa.RecordBatch, start: int) -> np.ndarray:
         """Scores of a part of a batch that begins at row `start`."""
         try:
-            scores: np.ndarray = self._detector.anomaly_score(self._encoder.encode_checked(rows))
+            is_dense = self._may_be_dense and len(rows) * self._encoder.n_columns <= FEW_VALUES
+            matrix = self._encoder.encode_read(rows, dense=is_dense)
+            scores: np.ndarray = self._detector.score_encoded(matrix)
         except ScoreError as error:
             raise error.at(start + error.row) from None
         return scores

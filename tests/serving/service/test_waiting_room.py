@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,7 +10,7 @@ from support.payment_tables import make_table
 from support.services import json_rows, quick_model, served_model
 
 from devnet.serving.service.refusal import Refusal
-from devnet.serving.service.waiting_room import MOST_ROWS, WaitingRoom
+from devnet.serving.service.waiting_room import MOST_ROWS, QUICK, WaitingRoom
 
 TABLE = make_table(300, seed=1)[0]
 ROWS = json_rows(TABLE)
@@ -119,3 +120,49 @@ def test_who_gave_up_is_not_scored(held):
     outcomes = asyncio.run(asked())
     assert [score_of(one) for one in outcomes] == [[SCORES[0]], [SCORES[3]]]
     assert held.sizes == [1, 1]
+
+
+def test_a_quick_model_scores_in_the_thread_of_the_loop(held):
+    """After its first batch, which tells how quick it is; a slow one has a thread of its own."""
+    threads = []
+
+    async def asked(room):
+        for _ in range(3):
+            await room.score(held, ROWS[:1])
+        await asyncio.gather(*(room.score(held, [row]) for row in ROWS[:20]))
+
+    def run(slow):
+        threads.clear()
+        score = held._model.score
+        held.sizes.clear()
+
+        def noted(batch):
+            threads.append(threading.current_thread() is threading.main_thread())
+            if slow:
+                time.sleep(2 * QUICK)
+            return score(batch)
+
+        held.score = lambda batch: held.sizes.append(len(batch)) or noted(batch)
+        with ThreadPoolExecutor(1) as executor:
+            asyncio.run(asked(WaitingRoom(executor, lambda n, n_rows: None)))
+
+    run(slow=False)
+    assert threads[0] is False
+    assert all(threads[1:])
+    assert held.sizes == [1, 1, 1, 20]  # those who come together are one batch
+    run(slow=True)
+    assert not any(threads)
+    assert sum(held.sizes) == 23
+
+
+def test_a_single_client_never_waits_for_company(held):
+    held.go.set()
+
+    async def asked():
+        with ThreadPoolExecutor(1) as executor:
+            room = WaitingRoom(executor, lambda n, n_rows: None)
+            for row in ROWS[:50]:
+                await room.score(held, [row])
+                assert room._n_expected == 1
+
+    asyncio.run(asked())

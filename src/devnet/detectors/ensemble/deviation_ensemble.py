@@ -322,6 +322,11 @@ class DeviationEnsemble(FewLabelDetector):
         return self.learners_.takes_csr
 
     @property
+    def makes_rows_dense(self) -> bool:
+        """Whether the learners take dense rows alone."""
+        return self.learners_.makes_dense
+
+    @property
     def is_thread_safe(self) -> bool:
         """True: scoring only reads."""
         return True

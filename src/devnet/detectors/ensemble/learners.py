@@ -32,6 +32,7 @@ class Learners(ABC):
     """One or more scorers of the same rows, each on its own scale. Abstract."""
 
     takes_csr: ClassVar[bool] = False  # wide rows, of which no dense matrix should be made
+    makes_dense: ClassVar[bool] = False  # whatever comes: its tiles are dense
 
     @property
     @abstractmethod

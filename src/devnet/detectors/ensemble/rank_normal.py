@@ -1,5 +1,6 @@
 """Rank-normal encoding: a value becomes the normal quantile of its rank among unlabelled rows."""
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ EXTREME = 4.0  # the largest normal score, that of one row in 30,000
 LARGEST = np.float32(1e38)  # values beyond are clipped, so that differences stay finite
 RESOLUTION = 128  # normal scores are multiples of 1 / 128
 N_CELLS = 512  # of the grid that locates the knots around a value
+FEW_ROWS = 64  # up to which all columns are encoded together
 TENSORS = ("encoding_knots", "encoding_normal", "encoding_start")
 
 
@@ -74,10 +76,17 @@ class RankNormal:
         """Normal scores of rows, (b, d) -> (b, d) float32, in multiples of 1 / RESOLUTION."""
         if len(self._groups) == 1:
             return self._groups[0].encode(rows)
+        if len(rows) <= FEW_ROWS:
+            return self._together.encode(rows)
         encoded = np.empty(rows.shape, np.float32)
         for group in self._groups:
             encoded[:, group.columns] = group.encode(rows[:, group.columns])
         return encoded
+
+    @cached_property
+    def _together(self) -> "_Group":
+        """All columns, for few rows: steps that a column does not need lead nowhere."""
+        return _Group(np.arange(self.n_columns), _columns(self._knots, self._normal, self._start))
 
     def to_tensors(self) -> dict[str, np.ndarray]:
         """Named arrays of a model file."""
@@ -143,10 +152,10 @@ class _Group:
         self._end = start + np.array(sizes) - 1
         self._first = np.concatenate([s + part.first for s, part in zip(start, parts, strict=True)])
         self._cell_start = np.arange(len(parts)) * N_CELLS
-        self._n_steps = parts[0].n_steps
+        self._n_steps = max(part.n_steps for part in parts)
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
-        values: np.ndarray = np.clip(rows, self._low, self._high)  # (b, d)
+        values: np.ndarray = np.minimum(np.maximum(rows, self._low), self._high)  # (b, d)
         index = _cell(values, self._grid_low, self._cells_per_unit)
         index += self._cell_start
         knot = self._first.take(index)
@@ -186,15 +195,18 @@ def _cell(values: np.ndarray, low: Any, cells_per_unit: Any) -> np.ndarray:
     cell: np.ndarray = values - low
     with np.errstate(over="ignore"):
         cell *= cells_per_unit
-    np.clip(cell, 0, N_CELLS - 1, out=cell)
+    np.maximum(cell, 0, out=cell)
+    np.minimum(cell, N_CELLS - 1, out=cell)
     return cell.astype(np.intp)
 
 
+def _columns(knots: np.ndarray, normal: np.ndarray, start: np.ndarray) -> list[_Column]:
+    pairs = zip(np.split(knots, start[1:]), np.split(normal, start[1:]), strict=True)
+    return [_Column(*pair) for pair in pairs]
+
+
 def _group(knots: np.ndarray, normal: np.ndarray, start: np.ndarray) -> list[_Group]:
-    parts = [
-        _Column(*pair)
-        for pair in zip(np.split(knots, start[1:]), np.split(normal, start[1:]), strict=True)
-    ]
+    parts = _columns(knots, normal, start)
     n_steps = np.array([part.n_steps for part in parts])
     groups = []
     for steps in np.unique(n_steps):

@@ -39,6 +39,8 @@ class TableLearners(Learners):
     groups of them. The model files of 0.1.0 have no PU trees.
     """
 
+    makes_dense = True
+
     def __init__(
         self, networks: BaggedNetworks, forests: Sequence[DeviationTrees], baseline: np.ndarray
     ) -> None:

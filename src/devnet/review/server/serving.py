@@ -30,6 +30,9 @@ def bind(listening: Listens) -> tuple[socket.socket, Listens]:
             Setting("port", listening.port + 1),
             ".",
         ) from None
+    # An answer is two packets, and the second would wait 40 ms until the first is acknowledged:
+    # asyncio prevents that only for sockets that it makes itself. Connections inherit it.
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return found, replace(listening, port=found.getsockname()[1])
 
 

@@ -15,6 +15,7 @@ from devnet.tables.score_columns import ALERT
 
 NOTES = "notes"  # in JSON, and in the metadata of an Arrow schema
 MODEL = "model"
+_ENCODER = json.JSONEncoder(default=str, allow_nan=False, separators=(",", ":"))
 
 
 class Answer(NamedTuple):
@@ -43,8 +44,7 @@ class Answer(NamedTuple):
             names, columns = [self.id_column, *names], [ids, *columns]
         rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
         notes = [*map(visible, self.notes)]
-        found = {"rows": rows, NOTES: notes, MODEL: self.model}
-        return json.dumps(found, default=str, allow_nan=False, separators=(",", ":")).encode()
+        return _ENCODER.encode({"rows": rows, NOTES: notes, MODEL: self.model}).encode()
 
     def _arrow(self) -> bytes:
         batch = self.scored

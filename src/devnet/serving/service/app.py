@@ -5,11 +5,8 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, final
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from devnet.core.sentence import UserError
@@ -25,6 +22,7 @@ from devnet.serving.service.limits import Limits
 from devnet.serving.service.metrics import CONTENT_TYPE, Metrics
 from devnet.serving.service.model_in_use import ModelInUse
 from devnet.serving.service.openapi import openapi
+from devnet.serving.service.paths import Paths, Route
 from devnet.serving.service.refusal import JSON, Refusal, json_response
 from devnet.serving.service.served_model import Reasons, ServedModel
 from devnet.serving.service.waiting_room import WaitingRoom
@@ -60,9 +58,7 @@ def service_app(
     metrics = metrics or Metrics()
     service = _Service(model, limits or Limits(), metrics)
     routes = service.routes()
-    handlers = {Refusal: _refused, HTTPException: _not_there, Exception: _failed}
-    app = Starlette(routes=routes, exception_handlers=handlers)
-    return Guard(app, bearer, metrics, [one.path for one in routes], proxy)
+    return Guard(Paths(routes), bearer, metrics, [one.path for one in routes], proxy)
 
 
 @final
@@ -85,20 +81,22 @@ class _Service:
             "/openapi.json": self._openapi,
         }
         return [
-            Route("/score", self._score, methods=["POST"]),
-            *(Route(path, endpoint, methods=["GET"]) for path, endpoint in reads.items()),
+            Route("/score", ("POST",), self._score),
+            *(Route(path, ("GET", "HEAD"), endpoint) for path, endpoint in reads.items()),
         ]
 
     async def _score(self, request: Request) -> Response:
         if self._n_scoring >= self._limits.n_waiting:
             raise Refusal(503, "too many requests wait; try again in a moment.", RETRY)
         self._n_scoring += 1
+        held = bytearray()
         try:
             sent, reasons = _sent(request), _reasons(request)
             kind = chosen_kind(request.headers.get("accept"), sent)
-            async with self._bodies.read(request) as body:
-                return await self._in_time(self._answered(body, sent, reasons, kind))
+            body = await self._bodies.read(request, held)
+            return await self._in_time(self._answered(body, sent, reasons, kind))
         finally:
+            self._bodies.give_back(held)
             self._n_scoring -= 1
 
     async def _in_time(self, answer: Coroutine[Any, Any, Response]) -> Response:
@@ -187,6 +185,8 @@ def _sent(request: Request) -> str:
 
 def _reasons(request: Request) -> Reasons:
     """Which rows are to have reasons."""
+    if not request.scope["query_string"]:
+        return None
     query = request.query_params
     unknown = {*query} - {"reasons"}
     given = query.getlist("reasons")
@@ -197,25 +197,3 @@ def _reasons(request: Request) -> Reasons:
             "?reasons=none.",
         )
     return None if not given or given[0] == "none" else given[0]  # type: ignore[return-value]
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
-    return error.response()
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    """What a client is told where we are wrong; the guard logs the error itself."""
-    sentence = "the service failed at this, through no fault of yours; its log says where."
-    return Refusal(500, sentence).response()
-
-
-async def _not_there(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    allowed = (error.headers or {}).get("Allow", "")
-    sentence = (
-        f"this path takes {allowed}."
-        if error.status_code == 405
-        else "there is nothing here; GET /openapi.json lists what there is."
-    )
-    return Refusal(error.status_code, sentence, error.headers).response()

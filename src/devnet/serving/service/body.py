@@ -1,11 +1,10 @@
 """The body of a request, within bounds of size and time."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import final
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
+from starlette.types import Message
 
 from devnet.serving.service.limits import Limits
 from devnet.serving.service.refusal import Refusal
@@ -26,28 +25,36 @@ class Bodies:
         self._limits = limits
         self._n_bytes = 0
 
-    @asynccontextmanager
-    async def read(self, request: Request) -> AsyncIterator[bytes]:
-        """The body of a request, which counts until the request is answered."""
+    async def read(self, request: Request, held: bytearray) -> bytes:
+        """The body of a request; its parts are in `held` as they arrive, and count from then on."""
         _refuse_packed(request)
         self._refuse_large(_declared(request))
-        held = bytearray()
         try:
             async with asyncio.timeout(self._limits.seconds):
-                async for part in request.stream():
-                    held += part
-                    self._n_bytes += len(part)
-                    self._refuse_large(len(held))
-                    self._refuse_crowd()
-            yield bytes(held)
+                has_more = True
+                while has_more:
+                    message = await request.receive()
+                    has_more = message.get("more_body", False)
+                    self._hold(message, held)
         except TimeoutError:
             raise Refusal(
                 408, f"the body did not arrive within {self._limits.seconds:g} s; send it faster."
             ) from None
-        except ClientDisconnect:
-            raise Refusal(400, "the connection ended before the body did.") from None
-        finally:
-            self._n_bytes -= len(held)
+        return bytes(held)
+
+    def give_back(self, held: bytearray) -> None:
+        """Count a body no more."""
+        self._n_bytes -= len(held)
+
+    def _hold(self, message: Message, held: bytearray) -> None:
+        """Take a part of a body."""
+        if message["type"] == "http.disconnect":
+            raise Refusal(400, "the connection ended before the body did.")
+        part = message.get("body", b"")
+        held += part
+        self._n_bytes += len(part)
+        self._refuse_large(len(held))
+        self._refuse_crowd()
 
     def _refuse_large(self, n_bytes: int) -> None:
         if n_bytes > self._limits.n_bytes:

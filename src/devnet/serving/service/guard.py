@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import quote
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from devnet.review.server.protection import client_refusal
@@ -16,11 +16,11 @@ from devnet.serving.service.metrics import Metrics
 from devnet.serving.service.refusal import Refusal
 
 OPEN = "/health"  # needs no token
-HEADERS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-}
+HEADERS = [  # of every answer, as they are sent
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+]
 logger = logging.getLogger(__name__)
 requests = logging.getLogger("devnet.serving.requests")  # a line each, without query and values
 
@@ -60,7 +60,7 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message).update(HEADERS)
+                message["headers"] = [*message.get("headers", ()), *HEADERS]
             await send(message)
 
         self._metrics.in_progress += 1

@@ -1,9 +1,11 @@
 """The waiting room: small requests that wait together are scored as one batch.
 
-While a batch is scored, others come in; when it is done, all that wait are the next batch. Clients
-that got their answers together mostly ask together again, so the next batch waits for as many as
-the last ones had, as long as they keep coming. A single client never waits for company. Everything
-but scoring happens in the event loop's thread, so nothing needs a lock.
+A batch of rows costs little more than one row, so it pays to wait a moment for company: no longer
+than scoring takes, and only if there was company lately. A single client never waits.
+
+A model that is quick scores in the event loop's own thread: handing rows to another thread, and
+waking it up, takes longer than to score them. A slow one scores in another thread, so that the
+loop can answer others. Everything else happens in the loop's thread, so nothing needs a lock.
 """
 
 import asyncio
@@ -13,14 +15,17 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any, NamedTuple, TypeAlias, final
 
+import numpy as np
 import pyarrow as pa
 
 from devnet.serving.service.json_rows import typed
 from devnet.serving.service.served_model import ServedModel
 
 MOST_ROWS = 1024  # that are scored together
-QUIET = 0.0005  # seconds in which nobody comes any more
-WAIT_SHARE = 0.5  # of the time to score a batch, which it may wait for company
+WAIT_SHARE = 1.0  # of the time to score a batch, which it may wait for company
+QUICK = 0.01  # seconds of a batch up to which the loop may be held up
+TURNS = 3  # of the loop from a request that is there to its rows in the room
+REST = 8  # batches until it is tried again whether more would come
 Outcome: TypeAlias = Any  # scored rows, or the error instead
 
 
@@ -59,9 +64,11 @@ class WaitingRoom:
         self._waiting: deque[_Waiting] = deque()
         self._is_scoring = False
         self._n_expected = 1  # requests of a batch, by the last ones
-        self._seconds = 0.0  # that the last one took
+        self._n_resting = 0  # batches until more may be expected than came last
+        self._seconds = 0.0  # that the last batch took
+        self._model: ServedModel | None = None  # that scored it
         self._timer: asyncio.TimerHandle | None = None
-        self._latest = 0.0  # time of the loop at which the next batch is scored
+        self._n_turns = -1  # of the loop until those who wait are scored; -1 if they are not yet
 
     async def score(
         self, model: ServedModel, rows: list[dict[str, Any]] | pa.RecordBatch
@@ -75,37 +82,80 @@ class WaitingRoom:
 
     def _soon(self) -> None:
         """Score those who wait, now or after a moment for others, unless some are being scored."""
-        if self._is_scoring:
+        if self._is_scoring or not self._waiting:
             return
+        self._n_turns = TURNS if self._n_turns >= 0 else -1  # somebody came: look for others
         if len(self._waiting) >= self._n_expected:
             self._now()
-        elif self._waiting:
+        elif self._timer is None:
             loop = asyncio.get_running_loop()
-            if self._timer is None:
-                self._latest = loop.time() + WAIT_SHARE * self._seconds
-            else:
-                self._timer.cancel()
-            self._timer = loop.call_at(min(loop.time() + QUIET, self._latest), self._now)
+            self._timer = loop.call_later(WAIT_SHARE * self._seconds, self._now)
 
     def _now(self) -> None:
-        """Score the next batch of those who wait."""
+        """Score those who wait: in this thread, once nobody else comes in, or in another one."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if not (group := self._group()):
+        if not self._waiting:
+            return
+        if self._model is not self._waiting[0].model or self._seconds > QUICK:
+            self._elsewhere()
+        elif self._n_turns < 0:
+            self._n_turns = TURNS
+            asyncio.get_running_loop().call_soon(self._here)
+
+    def _here(self) -> None:
+        """Score the next batch in this thread, after some turns of the loop."""
+        if self._n_turns:
+            self._n_turns -= 1
+            asyncio.get_running_loop().call_soon(self._here)
+            return
+        self._n_turns = -1
+        if group := self._next():
+            self._hand_out(group, *_timed(group))
+
+    def _elsewhere(self) -> None:
+        """Score the next batch in another thread."""
+        if not (group := self._next()):
             return
         self._is_scoring = True
-        self._n_expected = max(len(group), 3 * self._n_expected // 4)
-        self._on_batch(len(group), sum(len(one.rows) for one in group))
-        loop, begun = asyncio.get_running_loop(), time.perf_counter()
-        done = loop.run_in_executor(self._executor, _score, group)
+        loop = asyncio.get_running_loop()
+        done = loop.run_in_executor(self._executor, _timed, group)
 
-        def hand_out(found: asyncio.Future[list[Outcome]]) -> None:
-            self._is_scoring, self._seconds = False, time.perf_counter() - begun
-            _hand_out(group, found)
-            loop.call_soon(self._soon)  # after the answers are sent, which scoring would hold up
+        def hand_out(found: asyncio.Future[tuple[list[Outcome], float]]) -> None:
+            self._is_scoring = False
+            self._hand_out(group, *_found(found, len(group)))
 
         done.add_done_callback(hand_out)
+
+    def _next(self) -> list[_Waiting]:
+        """The next batch of those who wait, counted."""
+        if group := self._group():
+            self._model = group[0].model
+            self._expect(len(group))
+            self._on_batch(len(group), sum(len(one.rows) for one in group))
+        return group
+
+    def _expect(self, n_requests: int) -> None:
+        """Learn from the requests of a batch how many the next one may wait for."""
+        if n_requests < self._n_expected:
+            self._n_resting = REST  # it waited for others in vain
+        self._n_resting = max(0, self._n_resting - 1)
+        may_grow = n_requests > 1 and not self._n_resting
+        self._n_expected = 2 * n_requests if may_grow else n_requests
+
+    def _hand_out(self, group: list[_Waiting], outcomes: list[Outcome], seconds: float) -> None:
+        """Give each its scores, or its error."""
+        self._seconds = seconds
+        for one, outcome in zip(group, outcomes, strict=True):
+            if one.scored.done():  # nobody waits for it any more
+                continue
+            if isinstance(outcome, BaseException):
+                one.scored.set_exception(outcome)
+            else:
+                one.scored.set_result(outcome)
+        # After the answers are sent, which scoring would hold up.
+        asyncio.get_running_loop().call_soon(self._soon)
 
     def _group(self) -> list[_Waiting]:
         """The next requests that can be one batch, without those that gave up."""
@@ -123,18 +173,19 @@ class WaitingRoom:
         return group
 
 
-def _hand_out(group: list[_Waiting], done: asyncio.Future[list[Outcome]]) -> None:
-    """Give each its scores, or its error."""
+def _found(
+    done: asyncio.Future[tuple[list[Outcome], float]], n_requests: int
+) -> tuple[list[Outcome], float]:
+    """What a thread found for each request, and how long that took."""
     stopped = RuntimeError("scoring was stopped")
     error = stopped if done.cancelled() else done.exception()
-    outcomes = done.result() if error is None else [error] * len(group)
-    for one, outcome in zip(group, outcomes, strict=True):
-        if one.scored.done():  # nobody waits for it any more
-            continue
-        if isinstance(outcome, BaseException):
-            one.scored.set_exception(outcome)
-        else:
-            one.scored.set_result(outcome)
+    return done.result() if error is None else ([error] * n_requests, np.inf)
+
+
+def _timed(group: list[_Waiting]) -> tuple[list[Outcome], float]:
+    """Scores of the rows of each, and the seconds that they took."""
+    begun = time.perf_counter()
+    return _score(group), time.perf_counter() - begun
 
 
 def _score(group: list[_Waiting]) -> list[Outcome]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 DAY = 86_400_000_000  # microseconds
+_DOUBLE = pa.float64()
 LIMIT = 8_000 * 366 * DAY  # instants farther from 1970 are clipped to this
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -116,7 +117,9 @@ def numbers(values: pa.Array) -> np.ndarray:
     if pa.types.is_duration(values.type):
         seconds = SECONDS[values.type.unit]
         values = values.view(pa.int64())
-    found: np.ndarray = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    if values.type != _DOUBLE:
+        values = values.cast(_DOUBLE, safe=False)
+    found: np.ndarray = values.to_numpy(zero_copy_only=False)
     if seconds != 1:
         found = found * seconds
     is_infinite = np.isinf(found)
@@ -125,6 +128,8 @@ def numbers(values: pa.Array) -> np.ndarray:
 
 def is_missing(values: pa.Array) -> np.ndarray:
     """Where a value is null, (n,) boolean."""
+    if not values.null_count:  # asking Arrow takes as long as everything else about few rows
+        return np.zeros(len(values), dtype=bool)
     missing: np.ndarray = values.is_null().to_numpy(zero_copy_only=False)
     return missing
 
@@ -165,7 +170,10 @@ def _microseconds(values: pa.Array) -> np.ndarray:
     arrow_type = values.type
     if arrow_type.bit_width == 32:
         values = values.view(pa.int32()).cast(pa.int64())
-    raw: np.ndarray = pc.fill_null(values.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    values = values.view(pa.int64())
+    if values.null_count:
+        values = pc.fill_null(values, 0)
+    raw: np.ndarray = values.to_numpy(zero_copy_only=False)
     if pa.types.is_date(arrow_type):
         unit = DAY if pa.types.is_date32(arrow_type) else MICROSECONDS["ms"]
     elif arrow_type.unit == "ns":
@@ -173,7 +181,8 @@ def _microseconds(values: pa.Array) -> np.ndarray:
     else:
         unit = MICROSECONDS[arrow_type.unit]
     limit = LIMIT // unit
-    instants: np.ndarray = np.clip(raw, -limit, limit) * unit
+    instants: np.ndarray = np.minimum(np.maximum(raw, -limit), limit)
+    instants *= unit
     return instants
 
 

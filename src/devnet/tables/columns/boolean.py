@@ -80,8 +80,9 @@ class BooleanColumn(ColumnEncoding):
         """The encoded values."""
         if is_empty(values):
             values = pa.nulls(len(values), pa.bool_())
-        values = plain(values)
-        found = pc.fill_null(values.cast(pa.float32()), pa.scalar(self.mean, pa.float32()))
+        values = found = plain(values)
+        if values.null_count:
+            found = pc.fill_null(values.cast(pa.float32()), pa.scalar(self.mean, pa.float32()))
         true = Entry(0, found.to_numpy(zero_copy_only=False).astype(np.float32, copy=False))
         return [true, indicator(1, is_missing(values))][: self.width]
 

@@ -220,7 +220,7 @@ def _listed(value: Any) -> Any:
 
 def limited(values: np.ndarray) -> np.ndarray:
     """Values clipped to LARGEST, as float32."""
-    within: np.ndarray = np.clip(values, -LARGEST, LARGEST).astype(np.float32)
+    within: np.ndarray = np.minimum(np.maximum(values, -LARGEST), LARGEST).astype(np.float32)
     return within
 
 

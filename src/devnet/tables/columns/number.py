@@ -1,6 +1,7 @@
 """Numbers: scaled to [0, 1] as in the paper; the mean stands in for missing ones."""
 
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -116,9 +117,14 @@ class NumberColumn(ColumnEncoding):
         """Arrow type to read from a CSV file."""
         return pa.float64()
 
+    @property
+    def has_plain_range(self) -> bool:
+        """Whether the range is neither empty nor too large for a number."""
+        return self.low < self.high and isfinite(self.high - self.low)
+
     def entries(self, values: pa.Array) -> list[Entry]:
         """The encoded values."""
-        found = self._numbers(values)
+        found = self.numbers_of(values)
         is_missing = np.isnan(found)
         if is_missing.any():
             found = np.where(is_missing, self.mean, found)
@@ -176,15 +182,16 @@ class NumberColumn(ColumnEncoding):
 
     def is_missing(self, values: pa.Array) -> np.ndarray:
         """Which numbers are missing, NaN or infinite."""
-        missing: np.ndarray = np.isnan(self._numbers(values))
+        missing: np.ndarray = np.isnan(self.numbers_of(values))
         return missing
 
-    def _numbers(self, values: pa.Array) -> np.ndarray:
+    def numbers_of(self, values: pa.Array) -> np.ndarray:
+        """The numbers, (n,) float64; NaN where one is missing or infinite."""
         return np.full(len(values), np.nan) if is_empty(values) else numbers(values)
 
     def unseen(self, values: pa.Array) -> Unseen:
         """Numbers outside the range of training, whose ends are two rows without equals."""
-        found = self._numbers(values)
+        found = self.numbers_of(values)
         ends = f"{number_text(self.low)} to {number_text(self.high)}"
         typical = self._typical(found)
         text = f"of values lie outside the range of training, {ends}{typical and '; ' + typical}"
@@ -192,7 +199,7 @@ class NumberColumn(ColumnEncoding):
 
     def change(self, values: pa.Array, spread: Spread, found: np.ndarray) -> str:
         """The typical number, if it is another one, or else the range that differs most."""
-        return self._typical(self._numbers(values)) or super().change(values, spread, found)
+        return self._typical(self.numbers_of(values)) or super().change(values, spread, found)
 
     def _typical(self, found: np.ndarray) -> str:
         """The typical number of another table, if it is not among the middle half in training."""
