@@ -1,8 +1,6 @@
 """What the documents show is true."""
 
-import contextlib
 import importlib
-import io
 import json
 import re
 import subprocess
@@ -27,33 +25,77 @@ from devnet.experiments.verdicts import Verdict, check, tally_text
 from devnet.review.store import LabelStore, ReviewedTable
 
 ROOT = Path(__file__).parents[1]
+
+
+def script(name):
+    """A script that makes or checks pages."""
+    sys.path.insert(0, str(ROOT / "docs" / "scripts"))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.pop(0)
+
+
+examples = script("examples")
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 GUIDES = ["README.md", *PAGES]
 DOCUMENTS = [*GUIDES, "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
 TEXTS = {name: (ROOT / name).read_text() for name in DOCUMENTS}
 README = TEXTS["README.md"]
+STORIES = [name for name in DOCUMENTS if examples.is_story(name, TEXTS[name])]
+BLOCKS = {name: examples.blocks(TEXTS[name]) for name in DOCUMENTS}
+
+
+def marks(*blocks):
+    return [pytest.mark.slow] if any(block.is_slow for block in blocks) else []
+
+
 PROGRAMS = [
-    pytest.param(program, expected, id=f"{name}-{i}")
+    pytest.param(block.steps[0], id=f"{name}-{i}", marks=marks(block))
     for name in DOCUMENTS
-    for i, (program, expected) in enumerate(
-        re.findall(r"```python\n(.*?)```\n\n(?:```text\n(.*?)```)?", TEXTS[name], re.S)
-    )
+    if name not in STORIES
+    for i, block in enumerate(block for block in BLOCKS[name] if block.steps[0].is_python)
 ]
 
 
-@pytest.mark.parametrize(("program", "expected"), PROGRAMS)
-def test_programs_print_what_the_documents_say(program, expected, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
-        exec(program, {})
-    assert shown.getvalue() == expected
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_print_what_the_documents_say(program, tmp_path):
+    assert examples.run(program, tmp_path, {}) == program.said
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=marks(*BLOCKS[name])) for name in STORIES]
+)
+def test_stories_print_what_the_documents_say(name, tmp_path):
+    """One step after the other: what is typed in a terminal as well as Python."""
+    names = {}
+    for step in (step for block in BLOCKS[name] for step in block.steps):
+        printed = examples.run(step, tmp_path, names)
+        assert examples.is_as_said(step.said, printed), f"{step.code}\n{printed}"
 
 
 def test_programs_are_found():
-    shown = [program.values[1] for program in PROGRAMS if program.values[1]]
-    assert len(shown) >= 4
-    assert len(PROGRAMS) == sum(text.count("```python\n") for text in TEXTS.values())
+    programs = [step for blocks in BLOCKS.values() for block in blocks for step in block.steps]
+    assert sum(bool(step.said) for step in programs) >= 4
+    n_python = sum(step.is_python for step in programs)
+    assert n_python == sum(text.count("```python\n") for text in TEXTS.values())
+
+
+def test_what_is_printed_may_be_cut_short_and_nothing_else_may_differ():
+    assert examples.is_as_said("one\ntwo\n\n", "one\ntwo\n")
+    assert examples.is_as_said("one\n...\nfour", "one\ntwo\nthree\nfour\n")
+    assert examples.is_as_said("one\n...\n", "one\n")
+    assert not examples.is_as_said("one\n...\nfour", "one\ntwo\nfour and more\n")
+    assert not examples.is_as_said("", "one\n")
+    assert not examples.is_as_said("a.c\n", "abc\n")
+
+
+def test_commands_and_what_they_print_are_told_apart():
+    page = "<!-- slow -->\n```\n$ echo a \\\n    b\na b\n\n$ true\n```\n"
+    (block,) = examples.blocks(page)
+    assert block.is_slow
+    assert [step.code for step in block.steps] == ["echo a \\\n    b\n", "true\n"]
+    assert [step.said.strip() for step in block.steps] == ["a b", ""]
 
 
 def test_the_readme_fits_on_a_few_screens():
@@ -69,12 +111,7 @@ def test_the_index_lists_every_page_and_the_site_has_it():
 
 
 def test_the_page_of_the_command_line_is_what_help_prints():
-    sys.path.insert(0, str(ROOT / "docs" / "scripts"))
-    try:
-        written = importlib.import_module("command_line").page()
-    finally:
-        sys.path.pop(0)
-    assert TEXTS["docs/reference/command_line.md"] == written
+    assert TEXTS["docs/reference/command_line.md"] == script("command_line").page()
 
 
 def test_every_public_name_has_an_entry_in_the_reference():
