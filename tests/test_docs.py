@@ -278,7 +278,7 @@ def test_every_field_and_tensor_of_a_model_file_is_documented(tmp_path):
 
 
 def test_every_table_and_column_of_a_store_is_documented(tmp_path):
-    named = set(re.findall(r"`(\w+)`", TEXTS["docs/how_to/review.md"]))
+    named = set(re.findall(r"`(\w+)`", TEXTS["docs/reference/store.md"]))
     one = ReviewedTable("t", ("x",))
     with LabelStore(tmp_path / "review.db", one) as store, store.snapshot() as read:
         for (table,) in read.execute(
@@ -345,9 +345,18 @@ def test_every_link_in_the_documents_leads_somewhere(document):
         assert not anchor or anchor in anchors(target.read_text()), link
 
 
-def test_the_readme_s_picture_is_small():
-    (picture,) = re.findall(r"!\[.+\]\((.+)\)", README)
-    assert (ROOT / picture).stat().st_size < 300_000
+def test_the_readme_s_pictures_are_small():
+    pictures = re.findall(r"!\[.+\]\((.+)\)", README)
+    assert len(pictures) == 2
+    assert all((ROOT / picture).stat().st_size < 300_000 for picture in pictures)
+
+
+def test_every_picture_of_the_pages_is_there_and_has_a_text_instead():
+    for name in GUIDES:
+        for tag in re.findall(r"<(?:img|source)[^>]*>", TEXTS[name]):
+            (link,) = re.findall(r'(?:src|srcset)="([^"]+)"', tag)
+            assert ((ROOT / name).parent / link).exists(), link
+            assert "srcset" in tag or re.search(r'alt="[^"]+"', tag)
 
 
 def test_the_readme_s_first_screen_is_the_demo(tmp_path):

@@ -24,7 +24,7 @@ FENCE = re.compile(
 )
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*\n)", re.M)
 LEFT_OUT = "...\n"  # a line of what is printed that stands for any lines
-SECONDS = re.compile(r"\b[0-9.]+ s\b")
+SECONDS = re.compile(r"\b[0-9.]+ s\b|(?<= {10})[0-9]+\.[0-9]$", re.M)  # the latter of a comparison
 SLOW = "<!-- slow -->\n"
 IN_ORDER = "<!-- in order -->"
 
