@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 import click
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from safetensors import safe_open
 from support.ensemble_checks import quick
-from support.payment_tables import fitted
+from support.payment_tables import fitted, make_table
 from support.tasks import make_task
 
 import devnet
@@ -216,6 +217,62 @@ def test_the_summary_is_that_of_the_committed_results(method):
     assert f"{method} {means[0]:.3f}" in README
 
 
+def cells(*values):
+    return " | ".join(f"{value:.3f}" for value in values)
+
+
+@pytest.mark.parametrize("method", ["deviation ensemble", "PU trees", "DevNet"])
+def test_what_labels_are_worth_is_that_of_the_committed_results(method):
+    by_labels = [mean_auc_pr("data_efficiency", method, n_labelled=n) for n in (5, 15, 30, 60, 120)]
+    assert f"| {method} | {cells(*by_labels)} |" in TEXTS["docs/how_to/few_labels.md"]
+    by_wrong = [mean_auc_pr("label_mistakes", method, wrong_labels=w) for w in (0.0, 0.1, 0.3)]
+    assert f"| {method} | {cells(*by_wrong)} |" in TEXTS["docs/how_to/wrong_labels.md"]
+
+
+def test_the_range_of_draws_is_that_of_the_committed_results():
+    records = read_results(ROOT / "experiments" / "results" / "data_efficiency.jsonl")
+    text = " ".join(TEXTS["docs/how_to/few_labels.md"].split())
+    for dataset, said in (
+        ("backdoor", "ten draws of five range from {} to {}, ten of thirty from {} to {}"),
+        ("fraud", "on fraud from {} to {}, and from {} to {}"),
+    ):
+        ends = []
+        for n_labelled in (5, 30):
+            found = [
+                record.metrics["AUC-PR"]
+                for record in records
+                if (record.dataset, record.method) == (dataset, "deviation ensemble")
+                and record.settings["n_labelled"] == n_labelled
+            ]
+            ends += [f"{end:.2f}".lstrip("0") for end in (min(found), max(found))]
+        assert said.format(*ends) in text
+
+
+def test_what_reviews_find_is_that_of_the_committed_results():
+    records = read_results(ROOT / "experiments" / "results" / "feedback.jsonl")
+
+    def found(method, n_labelled):
+        values = [
+            record.metrics["found of 200"]
+            for record in records
+            if record.method == method and record.settings["n_labelled"] == n_labelled
+        ]
+        return f"{sum(values) / len(values):.0f}"
+
+    known, kept = ("dismissed rows known", "never fitted again")
+    few = " ".join(TEXTS["docs/how_to/few_labels.md"].split())
+    assert (
+        f"found {found(known, 5)} anomalies when each round taught the next, {found(kept, 5)} "
+        in few
+    )
+    assert f"from no label at all, {found(known, 0)} and {found(kept, 0)} " in few
+    unlabelled = found("dismissed rows unlabelled", 5)
+    normals = " ".join(TEXTS["docs/how_to/known_normals.md"].split())
+    assert (
+        f"found {found(known, 5)} anomalies with dismissed rows known, {unlabelled} with" in normals
+    )
+
+
 def test_every_experiment_is_documented_and_whole():
     for experiment in read_experiments(ROOT / "experiments"):
         assert f"| {experiment.name} |" in TEXTS["docs/explanation/results.md"]
@@ -286,6 +343,54 @@ def test_every_table_and_column_of_a_store_is_documented(tmp_path):
         ):
             columns = read.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
             assert table == "sqlite_sequence" or {table, *(name for (name,) in columns)} <= named
+
+
+def test_every_field_of_the_json_of_verbs_on_tables_is_documented(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(make_table()[0], "payments.parquet")
+    fitted().save("fraud.devnet")
+    both = ["fraud.devnet", "payments.parquet"]
+    named = set(re.findall(r"`(\w+)`", TEXTS["docs/reference/output.md"]))
+    for words in (
+        ["fit", "payments.parquet", "--label", "fraud", "--method", "DevNet", "-o", "new.devnet"],
+        ["inspect", "fraud.devnet"],
+        ["alerts", *both],
+        ["explain", *both, "--row", "0"],
+        ["score", *both, "--output", "scored.csv"],
+        ["policy", "fraud.devnet", "--budget", "5"],
+        ["drift", *both],
+        [
+            "compare",
+            "payments.parquet",
+            "--label",
+            "fraud",
+            "--method",
+            "iForest",
+            "--repeats",
+            "1",
+        ],
+    ):
+        done = CliRunner().invoke(main, [*words, "--json"])
+        assert fields(json.loads(done.stdout)) <= named, words
+
+
+def fields(value):
+    """The names of fields that do not depend on the table: those of columns and methods do."""
+    if isinstance(value, list):
+        return set().union(*map(fields, value))
+    if not isinstance(value, dict):
+        return set()
+    by_name = {
+        "parameters",
+        "left_out",
+        "contributions",
+        "values",
+        "versions",
+        "failed",
+        "readings",
+    }
+    inner = [fields(part) for name, part in value.items() if name not in by_name | {"policy"}]
+    return set(value).union(*inner)
 
 
 def test_the_options_of_labels_are_listed():

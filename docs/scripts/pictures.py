@@ -4,6 +4,7 @@ Needs Chromium (`make browser`) and the folder of `devnet demo`: its table and i
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,8 @@ def review_page(demo: Path, store: Path) -> Iterator[str]:
     words = ["review", demo / "payments.parquet", "--model", demo / "fraud.devnet"]
     words += ["--store", store, "--id", "payment_id", "--entity", "customer_id"]
     command = [sys.executable, "-m", "devnet.cli", *map(str, words), "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    environment = {**os.environ, "LOGNAME": "ana"}  # whom the page shows
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None
         yield json.loads("".join(iter(server.stdout.readline, "}\n")) + "}")["address"]
         server.terminate()
