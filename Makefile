@@ -1,13 +1,14 @@
 # Set up, show, check and test the project. Needs Python 3.11 or newer and make.
 PYTHON ?= python3
 BIN = .venv/bin
-SOURCES = src tests benchmarks docs examples
+SOURCES = src tests benchmarks docs examples release
+OLDEST_TESTS = tests/detectors/test_sklearn_contract.py tests/engine tests/significance tests/tables/test_table_model.py tests/cli/test_fit.py
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 # Figures in documents and results are those of processors without AVX-512; others compute alike with these settings.
 test check reproduce picture: export OPENBLAS_CORETYPE ?= Haswell
 test check reproduce picture: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
 
-.PHONY: help demo docs test check campaign recipes browser picture bench reproduce clean
+.PHONY: help demo docs test check campaign recipes browser picture bench reproduce oldest release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 11
@@ -66,5 +67,21 @@ reproduce: .venv/installed  ## run all experiments again (QUICK=1: ten minutes) 
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group raw --group feedback
 	$(BIN)/devnet experiment reproduce $(if $(QUICK),--quick)
 
+oldest: .venv-oldest/installed  ## run the tests of every room with the oldest versions that are allowed
+	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -q --numprocesses auto --dist loadfile \
+	    -W default::pytest.PytestRemovedIn10Warning $(OLDEST_TESTS)
+
+.venv-oldest/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(PYTHON) release/lower_bounds.py > .venv-oldest/constraints.txt
+	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt \
+	    --editable ".[all,dask,onnx]" hypothesis pytest pytest-xdist
+	@touch $@
+
+release: .venv/installed  ## check and tag a release: make release VERSION=1.2.0
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group release
+	$(BIN)/python release/release.py $(VERSION)
+
 clean:  ## remove the environment and caches
-	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -43,5 +43,6 @@ def save(chart: str, path: str, names: Sequence[str] = ()) -> None:
         left = 12 + i * WIDTH / len(names)
         parts.append(f'<circle class="key c{i}" cx="{left:.0f}" cy="{HEIGHT + 8}" r="4"/>')
         parts.append(text(left + 9, HEIGHT + 12, name, "start"))
-    opened = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" {head}>'
+    size = f'width="{1.5 * WIDTH:g}" height="{1.5 * height:g}" viewBox="0 0 {WIDTH} {height}"'
+    opened = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {head}>'
     Path(path).write_text("\n".join([opened, *parts, "</svg>\n"]))

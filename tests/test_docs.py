@@ -490,3 +490,17 @@ def test_the_page_of_results_opens_with_the_verdicts():
     opening = TEXTS["docs/explanation/results.md"].split("\n## ")[1]
     assert opening.startswith("What of the paper stands")
     assert opening.count("<!-- claims: ") == 5
+
+
+def test_the_figures_of_the_paper_s_page_are_those_of_the_code(tmp_path, monkeypatch):
+    sys.path.insert(0, str(ROOT / "docs" / "scripts"))
+    try:
+        figures = importlib.import_module("figures")
+    finally:
+        sys.path.pop(0)
+    monkeypatch.setattr(figures, "PICTURES", tmp_path)
+    figures.loss_figure()
+    figures.training_figure()
+    figures.prior_figure()
+    for drawn in tmp_path.iterdir():
+        assert drawn.read_text() == (ROOT / "docs" / "pictures" / drawn.name).read_text()

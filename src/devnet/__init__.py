@@ -5,6 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from devnet.core.model_file import ModelFileError
+    from devnet.deep.images.image_devnet import ImageDevNet
+    from devnet.deep.sequences.score_series import find_events, score_series
+    from devnet.deep.sequences.sequence_devnet import SequenceDevNet
+    from devnet.deep.sequences.series_calibration import fit_series
+    from devnet.deep.sequences.window_features import WindowFeatures
+    from devnet.deep.sequences.windows import windows
     from devnet.detectors.deviation_network import DevNet
     from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
     from devnet.detectors.rank_deviation import RankDeviation
@@ -40,18 +46,25 @@ __all__ = [
     "FalseDiscoveryRate",
     "GaussianPrior",
     "HybridReference",
+    "ImageDevNet",
     "ModelFileError",
     "RankDeviation",
     "Scorer",
+    "SequenceDevNet",
     "StandardPrior",
     "TableError",
     "TableModel",
+    "WindowFeatures",
     "__version__",
     "export",
     "find_alerts",
     "find_drift",
+    "find_events",
+    "fit_series",
     "load",
+    "score_series",
     "score_table",
+    "windows",
 ]
 
 _HOMES = {  # imported when asked for, so that `import devnet` and `devnet --help` stay quick
@@ -65,17 +78,24 @@ _HOMES = {  # imported when asked for, so that `import devnet` and `devnet --hel
     "FalseDiscoveryRate": "devnet.significance.policies",
     "GaussianPrior": "devnet.engine.reference_scores",
     "HybridReference": "devnet.engine.data_reference",
+    "ImageDevNet": "devnet.deep.images.image_devnet",
     "ModelFileError": "devnet.core.model_file",
     "RankDeviation": "devnet.detectors.rank_deviation",
     "Scorer": "devnet.tables.scorer",
+    "SequenceDevNet": "devnet.deep.sequences.sequence_devnet",
     "StandardPrior": "devnet.engine.standard_prior",
     "TableError": "devnet.tables.table_error",
     "TableModel": "devnet.tables.table_model",
+    "WindowFeatures": "devnet.deep.sequences.window_features",
     "export": "devnet.serving.onnx.exporting",
     "find_alerts": "devnet.tables.alerts",
     "find_drift": "devnet.tables.drift",
+    "find_events": "devnet.deep.sequences.score_series",
+    "fit_series": "devnet.deep.sequences.series_calibration",
     "load": "devnet.loading",
+    "score_series": "devnet.deep.sequences.score_series",
     "score_table": "devnet.tables.scoring",
+    "windows": "devnet.deep.sequences.windows",
 }
 
 _SUBMODULES = (

@@ -1,18 +1,23 @@
-"""Open whatever `save` wrote: a detector, or a model of raw tables."""
+"""Open whatever `save` wrote: a detector, or a model of tables, images or series."""
 
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from devnet.core import model_file
-from devnet.deep.methods import DEEP_METHODS, find_deep
+from devnet.deep.methods import DEEP_METHODS, KEPT_MODELS, detector_tensors, find_deep, find_kept
 from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.methods import restore
 
 if TYPE_CHECKING:
+    from devnet.deep.kept_model import KeptModel
     from devnet.tables.table_model import TableModel
 
 
-def load(path: str | PathLike[str], *, hidden: Any = None) -> "FewLabelDetector | TableModel":
+def load(
+    path: str | PathLike[str], *, hidden: Any = None
+) -> "FewLabelDetector | TableModel | KeptModel":
     """Open a model that `save` wrote.
 
     Parameters
@@ -25,7 +30,7 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> "FewLabelDetector 
 
     Returns
     -------
-    model : the fitted detector, or the `TableModel` of raw tables
+    model : the fitted detector, or the model of raw tables, of folders of images or of series
 
     Raises
     ------
@@ -34,9 +39,23 @@ def load(path: str | PathLike[str], *, hidden: Any = None) -> "FewLabelDetector 
     """
     header, tensors = model_file.read(path)
     if header.get("method") in DEEP_METHODS:
-        return restore(header, tensors, hidden=hidden, others=[find_deep(header["method"])])
+        return _restore_deep(header, tensors, path, hidden)
     if "table" not in header:
         return restore(header, tensors, hidden=hidden)
     from devnet.tables.table_model import restore as restore_table_model  # needs pyarrow
 
     return restore_table_model(header, tensors, path)
+
+
+def _restore_deep(
+    header: dict[str, Any], tensors: dict[str, np.ndarray], path: str | PathLike[str], hidden: Any
+) -> "FewLabelDetector | KeptModel":
+    """A detector of images or sequences, or the model that keeps it."""
+    own = {name: header[name] for name in KEPT_MODELS if name in header}
+    rest = {name: value for name, value in header.items() if name not in own}
+    others = [find_deep(header["method"])]
+    detector = restore(rest, detector_tensors(tensors), hidden=hidden, others=others)
+    for kind in own:
+        model: KeptModel = find_kept(kind).restore(detector, own, tensors, path)
+        return model
+    return detector

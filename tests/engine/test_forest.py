@@ -221,3 +221,28 @@ def test_credits_that_are_not_kept_are_the_same_to_the_bit(seed, monkeypatch):
     monkeypatch.setattr(trees_as_arrays, "PATH_VALUES", 100)
     trees = [read_tree(one.tree_, one.tree_.value[:, 0, 0]) for one in model.estimators_]
     np.testing.assert_array_equal(Forest.of(trees, 5).contributions(rows), kept)
+
+
+NODE_FIELDS = {  # of scikit-learn's compiled trees, as `_compile` of engine/forest.py fills them
+    *("left_child", "right_child", "feature", "threshold", "impurity", "n_node_samples"),
+    *("weighted_n_node_samples", "missing_go_to_left"),
+}
+WHAT_TO_DO = (
+    "scikit-learn has changed the private layout of its compiled trees. Look at the new fields in "
+    "sklearn/tree/_tree.pxd; teach `_compile` and `read_tree` of src/devnet/engine/forest.py to "
+    "fill and read them, for the oldest version that pyproject.toml allows as well; then add them "
+    "here. Until that is released, add an upper bound for scikit-learn to pyproject.toml."
+)
+
+
+def test_scikit_learn_s_private_layout_of_trees_is_the_one_we_fill():
+    kind, nodes = trees_as_arrays._compiled_kind()
+    assert set(nodes.names) - {"categorical_bitset"} == NODE_FIELDS, WHAT_TO_DO
+    rows, model, _ = fitted(0, n_trees=1)
+    state = model.estimators_[0].tree_.__getstate__()
+    assert {"max_depth", "node_count", "nodes", "values"} <= set(state), WHAT_TO_DO
+    one = read_tree(model.estimators_[0].tree_, model.estimators_[0].tree_.value[:, 0, 0])
+    compiled = trees_as_arrays._compile(one, rows.shape[1])
+    assert isinstance(compiled, kind), WHAT_TO_DO
+    reached = model.estimators_[0].tree_.apply(rows)
+    np.testing.assert_array_equal(compiled.apply(rows), reached, err_msg=WHAT_TO_DO)

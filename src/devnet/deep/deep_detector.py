@@ -21,6 +21,7 @@ class DeepDetector(DeviationDetector):
     """
 
     _shaping: ClassVar[tuple[str, ...]]  # parameters that must not change once it is fitted
+    _given: ClassVar[str] = ""  # how the names of a caller's weights begin in `_module`
 
     architecture_: dict[str, Any]
 
@@ -47,8 +48,8 @@ class DeepDetector(DeviationDetector):
             device=self.device,
             in_double=True,
         )
-        if not is_module(self.hidden):  # a caller's module brings its weights along
-            network.draw_kernels(generators)
+        # A caller's module brings its weights along.
+        network.draw_kernels(generators, but=self._given if is_module(self.hidden) else None)
         network.draw_output_units(generators)
         self.architecture_ = self._architecture()
         return network
@@ -60,12 +61,16 @@ class DeepDetector(DeviationDetector):
         return ModuleNetwork.from_tensors(
             tensors,
             self._module(),
-            self.n_features_in_,
+            self._n_columns(),
             self.n_members,
             output_unit=self._has_output_unit(),
             device=self.device,
             in_double=True,
         )
+
+    def _n_columns(self) -> int:
+        """Width of the flat rows that the network of a model file is tried on."""
+        return self.n_features_in_
 
     def _architecture(self) -> dict[str, Any]:
         """What shapes the network; a caller's module stands for itself."""

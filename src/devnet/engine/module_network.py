@@ -67,10 +67,17 @@ class ModuleNetwork:
         self._double: ModuleNetwork | None = None  # the copy that scores, made when it is needed
         self._bind()
 
-    def draw_kernels(self, generators: Sequence[np.random.Generator]) -> None:
-        """Glorot-uniform kernels and zero biases for the feature learners, other than the given."""
+    def draw_kernels(
+        self, generators: Sequence[np.random.Generator], *, but: str | None = None
+    ) -> None:
+        """Glorot-uniform kernels and zero biases for the feature learners.
+
+        Weights whose names begin with `but` keep their values.
+        """
         for member, generator in zip(self.members, generators, strict=True):
             for name, weight in member[0].named_parameters():
+                if but is not None and name.startswith(but):
+                    continue
                 if weight.ndim > 1:
                     limit = np.sqrt(6 / sum(_fans(weight)))
                     draws = generator.uniform(-limit, limit, tuple(weight.shape))

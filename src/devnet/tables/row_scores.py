@@ -1,11 +1,12 @@
 """From the rows of a batch to scores, p-values and alerts: what every way of scoring stands on."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from devnet.detectors.base import ScoreError
+from devnet.significance.calibration import Calibration
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
 from devnet.significance.ranks import ConformalRanks
 from devnet.tables.readings.table_reader import TableReader, Tally
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 
 TEXT_ROWS = 4096  # rows with text that are scored at once
 MATRIX_VALUES = 1 << 26  # of a dense matrix that is scored at once
+
+
+class Calibrated(Protocol):
+    """A model that knows what its detector's scores mean."""
+
+    detector_: Any
+    calibration_: Calibration
+    policy: AlertPolicy
 
 
 class RowScores:
@@ -52,14 +61,14 @@ class RowScores:
         return scores
 
 
-def alert_threshold(model: "TableModel", policy: AlertPolicy | None, scores: Any = ()) -> Threshold:
+def alert_threshold(model: Calibrated, policy: AlertPolicy | None, scores: Any = ()) -> Threshold:
     """The score above which rows are alerts, given the scores of a table if they matter."""
     prior_quantile = model.detector_.prior_quantile
     return (policy or model.policy).threshold(model.calibration_, scores, prior_quantile)
 
 
 def scored_columns(
-    model: "TableModel", scores: np.ndarray, alarm: Alarm, ranks: ConformalRanks | None = None
+    model: Calibrated, scores: np.ndarray, alarm: Alarm, ranks: ConformalRanks | None = None
 ) -> dict[str, np.ndarray]:
     """Scores, p-values and alerts of the next rows of a table, by column.
 

@@ -402,14 +402,23 @@ def _own_tensors(model: TableModel) -> dict[str, np.ndarray]:
     tensors: dict[str, np.ndarray] = model.explainer_.to_tensors()
     if model.detector_.keeps_unseen_scores:
         return tensors
-    held_back = {f"held_back_{name}": getattr(model.calibration_, name) for name in HELD_BACK}
-    return {**tensors, **held_back}
+    return {**tensors, **held_back_tensors(model.calibration_)}
+
+
+def held_back_tensors(calibration: Calibration) -> dict[str, np.ndarray]:
+    """What a file keeps of scores of rows that were held back."""
+    return {f"held_back_{name}": getattr(calibration, name) for name in HELD_BACK}
 
 
 def _read_calibration(detector: Any, tensors: dict[str, np.ndarray]) -> Calibration:
     if detector.keeps_unseen_scores:
         calibration: Calibration = detector.unseen_scores()
         return calibration
+    return held_back_calibration(tensors)
+
+
+def held_back_calibration(tensors: dict[str, np.ndarray]) -> Calibration:
+    """Invert `held_back_tensors`, or raise a ModelFileError."""
     n = size_of(tensors, "held_back_unlabelled")
     scores, weight = (tensor(tensors, f"held_back_{name}", (n,), "float64") for name in HELD_BACK)
     if not n or weight.min() < 0 or weight.max() > 1 or not weight.any():

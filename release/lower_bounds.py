@@ -1,0 +1,33 @@
+"""Print the oldest versions that pyproject.toml allows, as constraints for pip.
+
+torch is pinned as in constraints.txt: older builds are not on every index, and fill gigabytes.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LEFT_OUT = {"all", "boosting"}  # the first repeats others; rivals are no dependencies
+
+
+def lower_bounds() -> list[str]:
+    """`name==version` for every dependency and every extra, and the tools of the tests."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    named = [*project["dependencies"]]
+    named += [one for name, group in extras.items() if name not in LEFT_OUT for one in group]
+    oldest = {}
+    for one in named:
+        name, version = re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", one).groups()
+        oldest[name] = version
+    pinned = re.findall(r"^(torch|pytest.*|hypothesis)==(.+)$", _constraints(), re.M)
+    return sorted(f"{name}=={version}" for name, version in {**oldest, **dict(pinned)}.items())
+
+
+def _constraints() -> str:
+    return (ROOT / "constraints.txt").read_text()
+
+
+if __name__ == "__main__":
+    print("\n".join(lower_bounds()))

@@ -1,0 +1,32 @@
+"""The Python versions of this machine that devnet supports, oldest first."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+OLDEST = (3, 11)  # as `requires-python` says
+ASK = "import sys; print(*sys.version_info[:2])"
+
+
+def found() -> dict[tuple[int, int], str]:
+    """Interpreter of each minor version: those on PATH, and those of pyenv."""
+    names = [f"python3.{minor}" for minor in range(OLDEST[1], 30)]
+    candidates = [path for name in names if (path := shutil.which(name))]
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    candidates += [str(path) for path in sorted(pyenv.glob("versions/*/bin/python"))]
+    versions = {}
+    for path in candidates:
+        asked = subprocess.run([path, "-c", ASK], capture_output=True, text=True)
+        if asked.returncode == 0 and re.fullmatch(r"\d+ \d+\n", asked.stdout):
+            major, minor = map(int, asked.stdout.split())
+            if (major, minor) >= OLDEST:
+                versions[major, minor] = path
+    return dict(sorted(versions.items()))
+
+
+def oldest_and_newest() -> list[str]:
+    """The interpreters to try a release with; one, if there is no other."""
+    every = list(found().values())
+    return list(dict.fromkeys([every[0], every[-1]])) if every else []

@@ -1,0 +1,1 @@
+"""Images: reading them, networks that score them, and maps of where the anomaly is."""

@@ -1,0 +1,79 @@
+"""The torch module of an image network: from flat rows to features or to one score."""
+
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+
+from devnet.deep.images.augmentation import augmented
+from devnet.deep.images.heads import GlobalHead, PatchHead, halved
+from devnet.deep.images.image_rows import Shape
+
+
+class FlatImages(nn.Module):
+    """Unflattens rows, standardises channels, changes training images lightly, learns features.
+
+    What it measures on training images, the centre and the spread of each channel and the typical
+    image, are buffers: they are saved with the weights.
+
+    Parameters
+    ----------
+    learner : torch.nn.Module
+        Images (b, c, h, w) -> feature maps (b, d, h', w') or features (b, d).
+    head : GlobalHead or PatchHead
+    shape : (channels, height, width)
+    shift, flips
+        See `augmented`.
+    pyramid : int
+        Levels of the image pyramid; each has half the height and width of the one before.
+    """
+
+    centre: Tensor
+    spread: Tensor
+    typical: Tensor
+
+    def __init__(
+        self,
+        learner: nn.Module,
+        head: GlobalHead | PatchHead,
+        shape: Shape,
+        *,
+        shift: int,
+        flips: tuple[str, ...],
+        pyramid: int = 1,
+    ) -> None:
+        super().__init__()
+        self.learner = deepcopy(learner)
+        self.head = head
+        self.shape, self.shift, self.flips, self.pyramid = shape, shift, flips, pyramid
+        self.is_frozen = not any(weight.requires_grad for weight in learner.parameters())
+        self.register_buffer("centre", torch.zeros(shape[0], 1, 1))
+        self.register_buffer("spread", torch.ones(shape[0], 1, 1))
+        self.register_buffer("typical", torch.zeros(shape))
+
+    def train(self, mode: bool = True) -> "FlatImages":
+        """Switch to training or scoring; a frozen learner always scores."""
+        super().train(mode)
+        if self.is_frozen:
+            self.learner.eval()
+        return self
+
+    def images(self, rows: Tensor) -> Tensor:
+        """Rows (b, c * h * w) as standardised images (b, c, h, w)."""
+        return (rows.reshape(-1, *self.shape) - self.centre) / self.spread
+
+    def levels(self, rows: Tensor) -> list[Tensor]:
+        """Features of each level of the pyramid."""
+        images = self.images(rows)
+        if self.training:
+            images = augmented(images, self.shift, self.flips)
+        found = [self.learner(images)]
+        for _ in range(1, self.pyramid):
+            images = halved(images)
+            found.append(self.learner(images))
+        return found
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Features (b, d), or with a patch head the scores (b, 1): the mean of all levels."""
+        outputs = [self.head(features) for features in self.levels(rows)]
+        return outputs[0] if len(outputs) == 1 else torch.stack(outputs).mean(dim=0)
