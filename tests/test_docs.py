@@ -255,7 +255,8 @@ def test_what_reviews_find_is_that_of_the_committed_results():
         values = [
             record.metrics["found of 200"]
             for record in records
-            if record.method == method and record.settings["n_labelled"] == n_labelled
+            if (record.dataset, record.method) == ("thyroid", method)
+            and record.settings["n_labelled"] == n_labelled
         ]
         return f"{sum(values) / len(values):.0f}"
 
