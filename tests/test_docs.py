@@ -82,11 +82,20 @@ def test_programs_are_found():
     assert n_python == sum(text.count("```python\n") for text in TEXTS.values())
 
 
+def test_a_score_adds_up_as_in_the_tutorial():
+    (block,) = examples.blocks(TEXTS["docs/explanation/reasons.md"])
+    (step,) = block.steps
+    steps = [one for block in BLOCKS["docs/tutorials/payments.md"] for one in block.steps]
+    (told,) = [one for one in steps if one.code == step.code]
+    assert examples.is_as_said(step.said, told.said)
+
+
 def test_what_is_printed_may_be_cut_short_and_nothing_else_may_differ():
     assert examples.is_as_said("one\ntwo\n\n", "one\ntwo\n")
     assert examples.is_as_said("one\n...\nfour", "one\ntwo\nthree\nfour\n")
     assert examples.is_as_said("one\n...\n", "one\n")
     assert not examples.is_as_said("one\n...\nfour", "one\ntwo\nfour and more\n")
+    assert not examples.is_as_said("one...\n", "one or two\n")
     assert not examples.is_as_said("", "one\n")
     assert not examples.is_as_said("a.c\n", "abc\n")
 

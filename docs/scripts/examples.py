@@ -23,7 +23,7 @@ FENCE = re.compile(
     re.S | re.M,
 )
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*\n)", re.M)
-LEFT_OUT = "...\n"  # a line of what is printed that stands for any lines
+LEFT_OUT = re.compile(r"^\.\.\.\n", re.M)  # a line that stands for any lines
 SECONDS = re.compile(r"\b[0-9.]+ s\b|(?<= {10})[0-9]+\.[0-9]$", re.M)  # the latter of a comparison
 SLOW = "<!-- slow -->\n"
 IN_ORDER = "<!-- in order -->"
@@ -99,7 +99,7 @@ def run_command(command: str, folder: Path) -> str:
 def is_as_said(said: str, printed: str) -> bool:
     """Whether this is what the page says, but for seconds and blank lines at its end."""
     said, printed = (f"{SECONDS.sub('0 s', text).rstrip()}\n" for text in (said, printed))
-    pattern = "(?:.*\n)*?".join(map(re.escape, said.split(LEFT_OUT)))
+    pattern = "(?:.*\n)*?".join(map(re.escape, LEFT_OUT.split(said)))
     return re.fullmatch(pattern, printed) is not None
 
 
@@ -123,7 +123,7 @@ def rewritten(path: Path) -> str:
 
 def _renewed(step: Step, folder: Path, names: dict[str, Any]) -> Step:
     printed = run(step, folder, names)
-    if LEFT_OUT in step.said or is_as_said(step.said, printed):
+    if LEFT_OUT.search(step.said) or is_as_said(step.said, printed):
         return step
     blank = re.search(r"\n*\Z", step.said)[0] if step.said.strip() else "\n"
     return step._replace(said=f"{printed.rstrip()}{blank}" if printed else "")
