@@ -1,12 +1,12 @@
 # Set up, show, check and test the project. Needs Python 3.11 or newer and make.
 PYTHON ?= python3
 BIN = .venv/bin
-SOURCES = src tests benchmarks docs release
+SOURCES = src tests benchmarks docs examples release
 OLDEST_TESTS = tests/detectors/test_sklearn_contract.py tests/engine tests/significance tests/tables/test_table_model.py tests/cli/test_fit.py
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 # Figures in documents and results are those of processors without AVX-512; others compute alike with these settings.
-test check reproduce: export OPENBLAS_CORETYPE ?= Haswell
-test check reproduce: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
+test check reproduce picture: export OPENBLAS_CORETYPE ?= Haswell
+test check reproduce picture: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
 
 .PHONY: help demo docs test check campaign recipes browser picture bench reproduce oldest release clean
 
@@ -50,10 +50,13 @@ recipes: .venv/installed  ## try the recipes for Spark (needs Java), Ray, Polars
 browser:  ## install the browser that reports and the analysts' page are tested in (Debian, as root)
 	@command -v chromium >/dev/null || { apt-get -qq update && apt-get -qq install -y chromium; }
 
-picture: demo browser  ## take the README's picture of the report
+picture: demo browser  ## take the pictures of the report and of the analysts' page, and draw those of the examples
 	chromium --headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run \
 	    --hide-scrollbars --user-data-dir=$$(mktemp -d) --window-size=1200,1305 \
 	    --screenshot=docs/pictures/report.png $(CURDIR)/devnet-demo/report.html
+	$(BIN)/python docs/scripts/pictures.py devnet-demo
+	cd docs/pictures/examples && for one in payments text matrix own_network; do \
+	    $(CURDIR)/$(BIN)/python $(CURDIR)/examples/$$one.py || exit; done
 
 bench: .venv/installed  ## measure speed against named rivals in the same run
 	$(BIN)/python benchmarks/run.py

@@ -1,8 +1,6 @@
 """What the documents show is true."""
 
-import contextlib
 import importlib
-import io
 import json
 import re
 import subprocess
@@ -10,11 +8,12 @@ import sys
 from pathlib import Path
 
 import click
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from safetensors import safe_open
 from support.ensemble_checks import quick
-from support.payment_tables import fitted
+from support.payment_tables import fitted, make_table
 from support.tasks import make_task
 
 import devnet
@@ -27,33 +26,86 @@ from devnet.experiments.verdicts import Verdict, check, tally_text
 from devnet.review.store import LabelStore, ReviewedTable
 
 ROOT = Path(__file__).parents[1]
+
+
+def script(name):
+    """A script that makes or checks pages."""
+    sys.path.insert(0, str(ROOT / "docs" / "scripts"))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.pop(0)
+
+
+examples = script("examples")
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 GUIDES = ["README.md", *PAGES]
 DOCUMENTS = [*GUIDES, "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
 TEXTS = {name: (ROOT / name).read_text() for name in DOCUMENTS}
 README = TEXTS["README.md"]
+STORIES = [name for name in DOCUMENTS if examples.is_story(name, TEXTS[name])]
+BLOCKS = {name: examples.blocks(TEXTS[name]) for name in DOCUMENTS}
+
+
+def marks(*blocks):
+    return [pytest.mark.slow] if any(block.is_slow for block in blocks) else []
+
+
 PROGRAMS = [
-    pytest.param(program, expected, id=f"{name}-{i}")
+    pytest.param(block.steps[0], id=f"{name}-{i}", marks=marks(block))
     for name in DOCUMENTS
-    for i, (program, expected) in enumerate(
-        re.findall(r"```python\n(.*?)```\n\n(?:```text\n(.*?)```)?", TEXTS[name], re.S)
-    )
+    if name not in STORIES
+    for i, block in enumerate(block for block in BLOCKS[name] if block.steps[0].is_python)
 ]
 
 
-@pytest.mark.parametrize(("program", "expected"), PROGRAMS)
-def test_programs_print_what_the_documents_say(program, expected, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
-        exec(program, {})
-    assert shown.getvalue() == expected
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_print_what_the_documents_say(program, tmp_path):
+    assert examples.run(program, tmp_path, {}) == program.said
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=marks(*BLOCKS[name])) for name in STORIES]
+)
+def test_stories_print_what_the_documents_say(name, tmp_path):
+    """One step after the other: what is typed in a terminal as well as Python."""
+    names = {}
+    for step in (step for block in BLOCKS[name] for step in block.steps):
+        printed = examples.run(step, tmp_path, names)
+        assert examples.is_as_said(step.said, printed), f"{step.code}\n{printed}"
 
 
 def test_programs_are_found():
-    shown = [program.values[1] for program in PROGRAMS if program.values[1]]
-    assert len(shown) >= 4
-    assert len(PROGRAMS) == sum(text.count("```python\n") for text in TEXTS.values())
+    programs = [step for blocks in BLOCKS.values() for block in blocks for step in block.steps]
+    assert sum(bool(step.said) for step in programs) >= 4
+    n_python = sum(step.is_python for step in programs)
+    assert n_python == sum(text.count("```python\n") for text in TEXTS.values())
+
+
+def test_a_score_adds_up_as_in_the_tutorial():
+    (block,) = examples.blocks(TEXTS["docs/explanation/reasons.md"])
+    (step,) = block.steps
+    steps = [one for block in BLOCKS["docs/tutorials/payments.md"] for one in block.steps]
+    (told,) = [one for one in steps if one.code == step.code]
+    assert examples.is_as_said(step.said, told.said)
+
+
+def test_what_is_printed_may_be_cut_short_and_nothing_else_may_differ():
+    assert examples.is_as_said("one\ntwo\n\n", "one\ntwo\n")
+    assert examples.is_as_said("one\n...\nfour", "one\ntwo\nthree\nfour\n")
+    assert examples.is_as_said("one\n...\n", "one\n")
+    assert not examples.is_as_said("one\n...\nfour", "one\ntwo\nfour and more\n")
+    assert not examples.is_as_said("one...\n", "one or two\n")
+    assert not examples.is_as_said("", "one\n")
+    assert not examples.is_as_said("a.c\n", "abc\n")
+
+
+def test_commands_and_what_they_print_are_told_apart():
+    page = "<!-- slow -->\n```\n$ echo a \\\n    b\na b\n\n$ true\n```\n"
+    (block,) = examples.blocks(page)
+    assert block.is_slow
+    assert [step.code for step in block.steps] == ["echo a \\\n    b\n", "true\n"]
+    assert [step.said.strip() for step in block.steps] == ["a b", ""]
 
 
 def test_the_readme_fits_on_a_few_screens():
@@ -69,12 +121,7 @@ def test_the_index_lists_every_page_and_the_site_has_it():
 
 
 def test_the_page_of_the_command_line_is_what_help_prints():
-    sys.path.insert(0, str(ROOT / "docs" / "scripts"))
-    try:
-        written = importlib.import_module("command_line").page()
-    finally:
-        sys.path.pop(0)
-    assert TEXTS["docs/reference/command_line.md"] == written
+    assert TEXTS["docs/reference/command_line.md"] == script("command_line").page()
 
 
 def test_every_public_name_has_an_entry_in_the_reference():
@@ -179,6 +226,63 @@ def test_the_summary_is_that_of_the_committed_results(method):
     assert f"{method} {means[0]:.3f}" in README
 
 
+def cells(*values):
+    return " | ".join(f"{value:.3f}" for value in values)
+
+
+@pytest.mark.parametrize("method", ["deviation ensemble", "PU trees", "DevNet"])
+def test_what_labels_are_worth_is_that_of_the_committed_results(method):
+    by_labels = [mean_auc_pr("data_efficiency", method, n_labelled=n) for n in (5, 15, 30, 60, 120)]
+    assert f"| {method} | {cells(*by_labels)} |" in TEXTS["docs/how_to/few_labels.md"]
+    by_wrong = [mean_auc_pr("label_mistakes", method, wrong_labels=w) for w in (0.0, 0.1, 0.3)]
+    assert f"| {method} | {cells(*by_wrong)} |" in TEXTS["docs/how_to/wrong_labels.md"]
+
+
+def test_the_range_of_draws_is_that_of_the_committed_results():
+    records = read_results(ROOT / "experiments" / "results" / "data_efficiency.jsonl")
+    text = " ".join(TEXTS["docs/how_to/few_labels.md"].split())
+    for dataset, said in (
+        ("backdoor", "ten draws of five range from {} to {}, ten of thirty from {} to {}"),
+        ("fraud", "on fraud from {} to {}, and from {} to {}"),
+    ):
+        ends = []
+        for n_labelled in (5, 30):
+            found = [
+                record.metrics["AUC-PR"]
+                for record in records
+                if (record.dataset, record.method) == (dataset, "deviation ensemble")
+                and record.settings["n_labelled"] == n_labelled
+            ]
+            ends += [f"{end:.2f}".lstrip("0") for end in (min(found), max(found))]
+        assert said.format(*ends) in text
+
+
+def test_what_reviews_find_is_that_of_the_committed_results():
+    records = read_results(ROOT / "experiments" / "results" / "feedback.jsonl")
+
+    def found(method, n_labelled):
+        values = [
+            record.metrics["found of 200"]
+            for record in records
+            if (record.dataset, record.method) == ("thyroid", method)
+            and record.settings["n_labelled"] == n_labelled
+        ]
+        return f"{sum(values) / len(values):.0f}"
+
+    known, kept = ("dismissed rows known", "never fitted again")
+    few = " ".join(TEXTS["docs/how_to/few_labels.md"].split())
+    assert (
+        f"found {found(known, 5)} anomalies when each round taught the next, {found(kept, 5)} "
+        in few
+    )
+    assert f"from no label at all, {found(known, 0)} and {found(kept, 0)} " in few
+    unlabelled = found("dismissed rows unlabelled", 5)
+    normals = " ".join(TEXTS["docs/how_to/known_normals.md"].split())
+    assert (
+        f"found {found(known, 5)} anomalies with dismissed rows known, {unlabelled} with" in normals
+    )
+
+
 def test_every_experiment_is_documented_and_whole():
     for experiment in read_experiments(ROOT / "experiments"):
         assert f"| {experiment.name} |" in TEXTS["docs/explanation/results.md"]
@@ -241,7 +345,7 @@ def test_every_field_and_tensor_of_a_model_file_is_documented(tmp_path):
 
 
 def test_every_table_and_column_of_a_store_is_documented(tmp_path):
-    named = set(re.findall(r"`(\w+)`", TEXTS["docs/how_to/review.md"]))
+    named = set(re.findall(r"`(\w+)`", TEXTS["docs/reference/store.md"]))
     one = ReviewedTable("t", ("x",))
     with LabelStore(tmp_path / "review.db", one) as store, store.snapshot() as read:
         for (table,) in read.execute(
@@ -249,6 +353,54 @@ def test_every_table_and_column_of_a_store_is_documented(tmp_path):
         ):
             columns = read.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
             assert table == "sqlite_sequence" or {table, *(name for (name,) in columns)} <= named
+
+
+def test_every_field_of_the_json_of_verbs_on_tables_is_documented(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(make_table()[0], "payments.parquet")
+    fitted().save("fraud.devnet")
+    both = ["fraud.devnet", "payments.parquet"]
+    named = set(re.findall(r"`(\w+)`", TEXTS["docs/reference/output.md"]))
+    for words in (
+        ["fit", "payments.parquet", "--label", "fraud", "--method", "DevNet", "-o", "new.devnet"],
+        ["inspect", "fraud.devnet"],
+        ["alerts", *both],
+        ["explain", *both, "--row", "0"],
+        ["score", *both, "--output", "scored.csv"],
+        ["policy", "fraud.devnet", "--budget", "5"],
+        ["drift", *both],
+        [
+            "compare",
+            "payments.parquet",
+            "--label",
+            "fraud",
+            "--method",
+            "iForest",
+            "--repeats",
+            "1",
+        ],
+    ):
+        done = CliRunner().invoke(main, [*words, "--json"])
+        assert fields(json.loads(done.stdout)) <= named, words
+
+
+def fields(value):
+    """The names of fields that do not depend on the table: those of columns and methods do."""
+    if isinstance(value, list):
+        return set().union(*map(fields, value))
+    if not isinstance(value, dict):
+        return set()
+    by_name = {
+        "parameters",
+        "left_out",
+        "contributions",
+        "values",
+        "versions",
+        "failed",
+        "readings",
+    }
+    inner = [fields(part) for name, part in value.items() if name not in by_name | {"policy"}]
+    return set(value).union(*inner)
 
 
 def test_the_options_of_labels_are_listed():
@@ -308,9 +460,18 @@ def test_every_link_in_the_documents_leads_somewhere(document):
         assert not anchor or anchor in anchors(target.read_text()), link
 
 
-def test_the_readme_s_picture_is_small():
-    (picture,) = re.findall(r"!\[.+\]\((.+)\)", README)
-    assert (ROOT / picture).stat().st_size < 300_000
+def test_the_readme_s_pictures_are_small():
+    pictures = re.findall(r"!\[.+\]\((.+)\)", README)
+    assert len(pictures) == 2
+    assert all((ROOT / picture).stat().st_size < 300_000 for picture in pictures)
+
+
+def test_every_picture_of_the_pages_is_there_and_has_a_text_instead():
+    for name in GUIDES:
+        for tag in re.findall(r"<(?:img|source)[^>]*>", TEXTS[name]):
+            (link,) = re.findall(r'(?:src|srcset)="([^"]+)"', tag)
+            assert ((ROOT / name).parent / link).exists(), link
+            assert "srcset" in tag or re.search(r'alt="[^"]+"', tag)
 
 
 def test_the_readme_s_first_screen_is_the_demo(tmp_path):

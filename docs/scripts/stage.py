@@ -1,4 +1,4 @@
-"""Lay out the pages of the site: those of docs/, and the documents at the root of the repository.
+"""Lay out the pages of the site: those of docs/, the examples, and the documents at the root.
 
 Zensical knows only pages inside one folder. Links are written for the repository, so they become
 links between the pages as they are laid out here, in `build/docs`.
@@ -28,6 +28,7 @@ def pages() -> dict[Path, Path]:
     found = {path: path.relative_to(DOCS) for path in sorted(DOCS.rglob("*.md"))}
     found |= {path: path.relative_to(DOCS) for path in DOCS.rglob("*") if path.suffix in COPIED}
     found |= {ROOT / name: Path("project", name.lower()) for name in PROJECT}
+    found |= {path: path.relative_to(ROOT) for path in (ROOT / "examples").glob("*.py")}
     found[ROOT / "README.md"] = Path("project", "readme.md")
     found[ROOT / "experiments" / "LOG.md"] = Path("project", "log.md")
     found[ROOT / "experiments" / "report.html"] = Path("project", "report.html")
