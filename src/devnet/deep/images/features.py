@@ -149,7 +149,8 @@ class ImageFeatures(TransformerMixin, BaseEstimator):
         self.centre_ = patches.mean(axis=0)
         covariance = np.cov(patches.T)
         value, direction = np.linalg.eigh(np.atleast_2d(covariance))
-        scale = 1 / np.sqrt(np.maximum(value, 0) + REGULARISATION * value.mean())
+        variance = np.maximum(value, 0) + REGULARISATION * value.mean()
+        scale = 1 / np.sqrt(np.where(variance > 0, variance, 1))
         whitening = (direction * scale) @ direction.T
         is_flat = np.linalg.norm(patches, axis=1) == 0
         candidates = patches[~is_flat] if (~is_flat).any() else patches
