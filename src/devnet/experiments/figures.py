@@ -219,6 +219,7 @@ BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
     "raw tables": lambda cells: [],
     "text": lambda cells: [],
     "feedback": feedback_figures,
+    "images": _ranking_figures,
 }
 
 

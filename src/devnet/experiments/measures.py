@@ -12,6 +12,7 @@ from sklearn.metrics import average_precision_score
 
 from devnet.datasets import Dataset
 from devnet.experiments.feedback_measure import feedback
+from devnet.experiments.image_measure import images
 from devnet.experiments.outcome import Outcome, auc, fit_and_score
 from devnet.experiments.protocol import Task, make_task
 from devnet.experiments.raw_measure import raw_tables
@@ -218,6 +219,7 @@ MEASURES: dict[str, Callable[..., Outcome]] = {
     "raw tables": raw_tables,
     "text": text,
     "feedback": feedback,
+    "images": images,
 }
 
 

@@ -17,6 +17,7 @@ from devnet.core.names import known
 from devnet.core.parameters import check_parameters
 from devnet.core.sentence import Setting, UserError
 from devnet.datasets.catalogue import DATASETS
+from devnet.datasets.image_sets import IMAGE_SETS
 from devnet.datasets.raw_tables import RAW_TABLES
 from devnet.datasets.raw_texts import RAW_TEXTS
 from devnet.detectors.methods import METHODS, find_method
@@ -30,6 +31,7 @@ OTHER_SETS: dict[str, Iterable[str]] = {
     "runtime": [SYNTHETIC],
     "raw tables": RAW_TABLES,
     "text": RAW_TEXTS,
+    "images": IMAGE_SETS,
 }
 FIELDS = {
     "title": (str, "a text"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from devnet import __version__
+from devnet.datasets.image_sets import IMAGE_SETS, load_images
 from devnet.datasets.raw_tables import RAW_TABLES
 from devnet.datasets.raw_texts import RAW_TEXTS, load_texts
 from devnet.detectors.methods import find_method
@@ -231,6 +232,13 @@ def prepare(dataset: str, folder: Path) -> Data:
         found = load_texts(dataset)
         counts = {"n_rows": len(found.texts), "n_anomalies": int(found.is_anomaly.sum())}
         return Data(found.description, counts)
+    if dataset in IMAGE_SETS:
+        pictures = load_images(dataset)
+        counts = {
+            "n_rows": len(pictures.images),
+            "n_anomalies": int(pictures.is_anomaly.sum()),
+        }
+        return Data(pictures.description, counts)
     share(dataset, folder)
     shared = open_shared(dataset, folder)
     return Data(shared.description, {"likeness": shared.likeness, **shared.size._asdict()})
@@ -259,6 +267,8 @@ def _open(dataset: str, folder: Path) -> Any:
         return None
     if dataset in RAW_TEXTS:
         return load_texts(dataset)
+    if dataset in IMAGE_SETS:
+        return load_images(dataset)
     return (open_shared_table if dataset in RAW_TABLES else open_shared)(dataset, folder)
 
 

@@ -14,10 +14,12 @@ from pathlib import Path
 from devnet.experiments.runner import versions
 
 ROOT = "devnet"
-STARTS = (  # the last three are named by plans
+STARTS = (  # all but the first are named by plans
     "devnet.experiments.runner",
     "devnet.experiments.raw_methods",
     "devnet.experiments.feedback_methods",
+    "devnet.experiments.image_methods",
+    "devnet.deep.images.image_devnet",
     "devnet.competitors",
 )
 LENGTH = 12  # hexadecimal digits

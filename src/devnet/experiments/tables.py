@@ -9,6 +9,7 @@ from devnet.core.wording import decimals_text
 from devnet.experiments.cells import RANKING, Cells, differing_data
 from devnet.experiments.comparison_table import comparison_table
 from devnet.experiments.feedback_results import feedback_tables
+from devnet.experiments.image_measure import PEAKS, PIXELS
 from devnet.experiments.measures import LEVELS
 from devnet.experiments.plan import Experiment
 from devnet.experiments.raw_results import raw_results
@@ -37,6 +38,27 @@ def _ranking_tables(cells: Cells) -> list[ResultTable]:
     if len(cells.experiment.settings) > 1:
         return [table for metric in reversed(RANKING) for table in sweep_tables(cells, metric)]
     return [comparison_table(cells, metric) for metric in RANKING]
+
+
+def _image_tables(cells: Cells) -> list[ResultTable]:
+    settings = cells.experiment.settings
+    header = [
+        "Data",
+        *(f"{what}, {s['n_labelled']} labels" for what in (PIXELS, PEAKS) for s in settings),
+    ]
+    rows = []
+    for dataset in cells.datasets:
+        for method in cells.methods:
+            found = [
+                cells.values(dataset, method, s, what) for what in (PIXELS, PEAKS) for s in settings
+            ]
+            if any(found):
+                texts = [decimals_text(float(np.mean(one)), 3) if one else "-" for one in found]
+                rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
+    note = "Of test images with a defect: whether defective pixels are higher than others, and the "
+    note += "share of images whose highest pixel is defective."
+    located = ResultTable("Where the defect is", header, rows, [note])
+    return _ranking_tables(cells) + ([located] if rows else [])
 
 
 def _significance_tables(cells: Cells) -> list[ResultTable]:
@@ -148,6 +170,7 @@ BUILDERS: dict[str, Callable[[Cells], list[ResultTable]]] = {
     "raw tables": raw_results,
     "text": _ranking_tables,
     "feedback": feedback_tables,
+    "images": _image_tables,
 }
 
 

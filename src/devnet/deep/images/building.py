@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from devnet.core.arrays import is_module
 from devnet.core.sentence import UserError
@@ -38,8 +38,8 @@ def image_module(
         return FlatImages(learner, last, shape, **options)
 
 
-def measure_images(network: Any, pictures: Pictures, numbers: np.ndarray) -> None:
-    """Give all members the centre and spread of channels, and the mean, of these images."""
+def measured(pictures: Pictures, numbers: np.ndarray) -> dict[str, Tensor]:
+    """Centre and spread of the channels of these images, and their mean, for `FlatImages`."""
     chosen = numbers[:: -(-len(numbers) // MEASURED_IMAGES)]
     total = np.zeros(pictures.shape[1])
     squares = np.zeros(pictures.shape[1])
@@ -53,14 +53,9 @@ def measure_images(network: Any, pictures: Pictures, numbers: np.ndarray) -> Non
     centre = typical.mean(axis=(1, 2), keepdims=True)
     variance = second.mean(axis=(1, 2), keepdims=True) - centre**2
     spread = np.sqrt(np.maximum(variance, 0))
-    measured = {
-        "typical": typical,
-        "centre": centre,
-        "spread": np.where(spread > 1e-6 * np.abs(centre), spread, 1),  # a constant channel
-    }
-    for member in network.members:
-        for name, values in measured.items():
-            getattr(member[0], name).copy_(torch.from_numpy(values))
+    is_constant = spread <= 1e-6 * np.abs(centre)
+    found = {"typical": typical, "centre": centre, "spread": np.where(is_constant, 1, spread)}
+    return {name: torch.from_numpy(values) for name, values in found.items()}
 
 
 def _own_learner(widths: Any, shape: Shape, head: str) -> nn.Module:

@@ -1,4 +1,8 @@
-"""Our small convolutional feature learners."""
+"""Our small convolutional feature learners.
+
+The first convolution moves by two pixels, and maps are pooled before the ReLU: the same function
+as after it, in half of the time.
+"""
 
 from collections.abc import Sequence
 
@@ -11,15 +15,18 @@ LARGEST_SIDE = 8  # of maps that are flattened; larger ones are averaged first
 def whole_image_learner(widths: Sequence[int], n_channels: int, side: int) -> nn.Sequential:
     """Images (b, c, h, w) -> features (b, d) that keep what is where: for shapes.
 
-    Every convolution is followed by pooling, as long as the shorter side allows it.
+    Convolutions are followed by pooling, as long as the shorter side allows it.
     """
     layers: list[nn.Module] = []
-    for width in widths:
-        layers += [nn.Conv2d(n_channels, width, 3, padding=1), nn.ReLU()]
+    for number, width in enumerate(widths):
+        layers.append(_convolution(number, n_channels, width))
         n_channels = width
-        if side >= SMALLEST_SIDE:
+        if number == 0:
+            side //= 2
+        elif side >= SMALLEST_SIDE:
             layers.append(nn.MaxPool2d(2))
             side //= 2
+        layers.append(nn.ReLU())
     if side > LARGEST_SIDE:
         layers.append(nn.AdaptiveAvgPool2d(LARGEST_SIDE))
     return nn.Sequential(*layers, nn.Flatten())
@@ -32,8 +39,12 @@ def patch_learner(widths: Sequence[int], n_channels: int) -> nn.Sequential:
     """
     layers: list[nn.Module] = []
     for number, width in enumerate(widths):
-        layers += [nn.Conv2d(n_channels, width, 3, padding=1), nn.ReLU()]
+        layers += [_convolution(number, n_channels, width), nn.ReLU()]
         n_channels = width
-        if number == 0:
-            layers.append(nn.MaxPool2d(2, ceil_mode=True))
     return nn.Sequential(*layers)
+
+
+def _convolution(number: int, n_channels: int, width: int) -> nn.Conv2d:
+    if number == 0:
+        return nn.Conv2d(n_channels, width, 4, stride=2, padding=1)
+    return nn.Conv2d(n_channels, width, 3, padding=1)

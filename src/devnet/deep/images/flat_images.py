@@ -5,7 +5,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from devnet.deep.images.augmentation import augmented
+from devnet.deep.images.augmentation import Changes, changed
 from devnet.deep.images.heads import GlobalHead, PatchHead, halved
 from devnet.deep.images.image_rows import Shape
 
@@ -22,8 +22,8 @@ class FlatImages(nn.Module):
         Images (b, c, h, w) -> feature maps (b, d, h', w') or features (b, d).
     head : GlobalHead or PatchHead
     shape : (channels, height, width)
-    shift, flips
-        See `augmented`.
+    changes : Changes
+        Of training images.
     pyramid : int
         Levels of the image pyramid; each has half the height and width of the one before.
     """
@@ -38,18 +38,22 @@ class FlatImages(nn.Module):
         head: GlobalHead | PatchHead,
         shape: Shape,
         *,
-        shift: int,
-        flips: tuple[str, ...],
+        changes: Changes,
         pyramid: int = 1,
     ) -> None:
         super().__init__()
         self.learner = deepcopy(learner)
         self.head = head
-        self.shape, self.shift, self.flips, self.pyramid = shape, shift, flips, pyramid
+        self.shape, self.changes, self.pyramid = shape, changes, pyramid
         self.is_frozen = not any(weight.requires_grad for weight in learner.parameters())
         self.register_buffer("centre", torch.zeros(shape[0], 1, 1))
         self.register_buffer("spread", torch.ones(shape[0], 1, 1))
         self.register_buffer("typical", torch.zeros(shape))
+
+    def take(self, measured: dict[str, Tensor]) -> None:
+        """Take what was measured on training images: `centre`, `spread` and `typical`."""
+        for name, values in measured.items():
+            getattr(self, name).copy_(values)
 
     def train(self, mode: bool = True) -> "FlatImages":
         """Switch to training or scoring; a frozen learner always scores."""
@@ -66,11 +70,12 @@ class FlatImages(nn.Module):
         """Features of each level of the pyramid."""
         images = self.images(rows)
         if self.training:
-            images = augmented(images, self.shift, self.flips)
-        found = [self.learner(images)]
-        for _ in range(1, self.pyramid):
-            images = halved(images)
-            found.append(self.learner(images))
+            images = changed(images, self.changes)
+        found = []
+        for level in range(self.pyramid):
+            images = halved(images) if level else images
+            # convolutions on a processor are faster with the channels of a pixel side by side
+            found.append(self.learner(images.contiguous(memory_format=torch.channels_last)))
         return found
 
     def forward(self, rows: Tensor) -> Tensor:

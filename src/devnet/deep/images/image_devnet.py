@@ -67,8 +67,12 @@ class ImageDevNet(DeepDetector):
     shift : int or "auto", default="auto"
         Training images are moved by up to this many pixels each time they are drawn; "auto" is a
         fourteenth of the shorter side. 0 moves nothing.
+    turn : float, default=0.0
+        Training images are also turned by up to this many degrees, and
+    zoom : float, default=0.0
+        enlarged or reduced by up to this share, if that leaves normal images normal.
     flips : tuple of "horizontal" and "vertical", default=()
-        Training images are also mirrored, if that leaves normal images normal.
+        Training images are also mirrored, likewise only if that leaves normal images normal.
     size : (height, width), optional
         Files are resized to this; without it all must have the same size.
     channels_first : bool, optional
@@ -124,6 +128,8 @@ class ImageDevNet(DeepDetector):
             lambda value: value == "auto" or whole_number(0).accepts(value),
             "'auto' or a whole number of pixels of at least 0",
         ),
+        "turn": number(0, below=180, or_equal=True),
+        "zoom": number(0, below=1, or_equal=True),
         "flips": Constraint(_is_flips, "a tuple of 'horizontal' and 'vertical', or ()"),
         "size": Constraint(_is_size, "a height and a width such as (64, 64), or None"),
         "channels_first": Constraint(
@@ -131,7 +137,10 @@ class ImageDevNet(DeepDetector):
         ),
     }
     _given: ClassVar[str] = "learner."
-    _shaping: ClassVar[tuple[str, ...]] = ("head", "top_share", "pyramid", "shift", "flips")
+    _shaping: ClassVar[tuple[str, ...]] = (
+        *("head", "top_share", "pyramid"),
+        *("shift", "turn", "zoom", "flips"),
+    )
 
     image_shape_: Shape
 
@@ -143,6 +152,8 @@ class ImageDevNet(DeepDetector):
         top_share: float = 0.1,
         pyramid: int = 1,
         shift: int | str = "auto",
+        turn: float = 0.0,
+        zoom: float = 0.0,
         flips: tuple[str, ...] = (),
         size: tuple[int, int] | None = None,
         channels_first: bool | None = None,
@@ -170,6 +181,8 @@ class ImageDevNet(DeepDetector):
         self.top_share = top_share
         self.pyramid = pyramid
         self.shift = shift
+        self.turn = turn
+        self.zoom = zoom
         self.flips = flips
         self.size = size
         self.channels_first = channels_first
@@ -337,23 +350,26 @@ class ImageDevNet(DeepDetector):
             head=self.head,
             top_share=self.top_share,
             pyramid=self.pyramid,
-            shift=self._shift_pixels(),
-            flips=tuple(self.flips),
+            changes=self._changes(),
         )
 
-    def _shift_pixels(self) -> int:
-        if self.shift == "auto":
-            return round(min(self.image_shape_[1:]) / SHIFTED_SHARE)
-        return int(self.shift)
+    def _changes(self) -> Any:
+        from devnet.deep.images.augmentation import Changes
+
+        shift = self.shift
+        if shift == "auto":
+            shift = round(min(self.image_shape_[1:]) / SHIFTED_SHARE)
+        return Changes(int(shift), float(self.turn), float(self.zoom), tuple(self.flips))
 
     def _sampler(self, rows: Any, labels: Labels, **drawing: Any) -> BalancedSampler:
-        changes = self._shift_pixels() > 0 or len(self.flips) > 0
-        return BalancedSampler(rows, labels, counted=not changes, **drawing)
+        return BalancedSampler(rows, labels, counted=self._changes().is_none, **drawing)
 
     def _before_training(self, network: Any, rows: Any, halves: Halves) -> None:
-        from devnet.deep.images.building import measure_images
+        from devnet.deep.images.building import measured
 
-        measure_images(network, rows, halves.unlabelled)
+        found = measured(rows, halves.unlabelled)
+        for member in network.members:
+            member[0].take(found)
 
     def _n_made(self) -> int:
         made = VALUES_OF_A_PIXEL * self.n_features_in_
