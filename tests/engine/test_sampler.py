@@ -28,6 +28,7 @@ def draw(
     weight=None,
     sparse=False,
     is_normal=None,
+    counted=True,
 ):
     sampler = BalancedSampler(
         as_rows(rows),
@@ -36,6 +37,7 @@ def draw(
         n_steps=n_steps,
         generators=[np.random.default_rng([seed, member]) for member in range(members)],
         sample_weight=weight,
+        counted=counted,
     )
     return list(sampler.batches(lambda array: array, sparse=sparse))
 
@@ -53,6 +55,15 @@ def test_every_batch_is_exactly_half_and_half(n_labelled, n_unlabelled, half, me
         labelled = np.where(batch.is_anomaly[:, :, 0], counts, 0)
         np.testing.assert_allclose(labelled.sum(1), half, rtol=1e-5)
         np.testing.assert_allclose((counts - labelled).sum(1), half, rtol=1e-5)
+
+
+def test_uncounted_draws_are_rows_of_their_own():
+    is_anomaly = np.arange(30) < 5
+    for batch in draw(numbered_rows(30), is_anomaly, half=20, counted=False):
+        assert batch.rows.shape == (1, 40, 1)
+        np.testing.assert_allclose(batch.weight, 1 / 40)
+        assert batch.is_anomaly.sum() == 20
+        assert (batch.rows[0, :20] < 5).all()
 
 
 def test_counted_draws_have_the_law_of_single_draws(seed):

@@ -62,6 +62,9 @@ class BalancedSampler:
     sample_weight : (n,) array, optional
         Within its half a row is drawn with probability proportional to its weight; that of known
         normal rows is raised, see `learning_weight`.
+    counted : bool, default=True
+        Whether a labelled anomaly that is drawn several times appears once, with its multiplicity
+        as weight; not where every drawing of an image is changed in a way of its own.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class BalancedSampler:
         n_steps: int,
         generators: Sequence[np.random.Generator],
         sample_weight: np.ndarray | None = None,
+        counted: bool = True,
     ) -> None:
         self._rows = rows
         is_anomaly, sample_weight = labels.is_anomaly, learning_weight(labels, sample_weight)
@@ -81,7 +85,7 @@ class BalancedSampler:
         unlabelled = _Pool(np.flatnonzero(~is_anomaly), sample_weight)
         indices, counts = [], []
         for generator in generators:
-            anomalies, multiplicity = labelled.draw_counted(n_steps, half, generator)
+            anomalies, multiplicity = labelled.draw_counted(n_steps, half, generator, counted)
             others = unlabelled.draw(n_steps, half, generator)
             indices.append(np.concatenate([anomalies, others], axis=1))
             counts.append(np.concatenate([multiplicity, np.ones_like(others)], axis=1))
@@ -128,13 +132,13 @@ class _Pool:
         return generator.choice(self._indices, (n_steps, size), p=self._probability)
 
     def draw_counted(
-        self, n_steps: int, size: int, generator: np.random.Generator
+        self, n_steps: int, size: int, generator: np.random.Generator, counted: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Row indices and how often each was drawn; both (n_steps, b), counts sum to size."""
         distinct = len(self._indices)
         if not distinct:
             return np.zeros((n_steps, 0), dtype=int), np.zeros((n_steps, 0), dtype=int)
-        if distinct > size:
+        if distinct > size or not counted:
             drawn = self.draw(n_steps, size, generator)
             return drawn, np.ones_like(drawn)
         uniform = np.full(distinct, 1 / distinct)

@@ -88,7 +88,7 @@ class SequenceDevNet(DeepDetector):
     """
 
     _shaping: ClassVar[tuple[str, ...]] = ("learner", "head", "top_share", "symbols", "embedding")
-    _given: ClassVar[str] = "learner.module."
+    _own_parts: ClassVar[tuple[str, ...]] = ("embedding.", "unit.")
     _constraints: ClassVar[dict[str, Constraint]] = {
         **DeepDetector._constraints,
         "learner": one_of("convolution", "recurrent"),
