@@ -219,6 +219,8 @@ BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
     "raw tables": lambda cells: [],
     "text": lambda cells: [],
     "feedback": feedback_figures,
+    "sequences": lambda cells: [],
+    "events": lambda cells: [],
 }
 
 

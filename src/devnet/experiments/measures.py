@@ -15,6 +15,7 @@ from devnet.experiments.feedback_measure import feedback
 from devnet.experiments.outcome import Outcome, auc, fit_and_score
 from devnet.experiments.protocol import Task, make_task
 from devnet.experiments.raw_measure import raw_tables
+from devnet.experiments.sequence_measure import events, sequences
 from devnet.experiments.text_measure import text
 from devnet.significance.calibration import calibrate
 
@@ -218,6 +219,8 @@ MEASURES: dict[str, Callable[..., Outcome]] = {
     "raw tables": raw_tables,
     "text": text,
     "feedback": feedback,
+    "sequences": sequences,
+    "events": events,
 }
 
 

@@ -19,6 +19,7 @@ from devnet.core.sentence import Setting, UserError
 from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.raw_tables import RAW_TABLES
 from devnet.datasets.raw_texts import RAW_TEXTS
+from devnet.datasets.signal_sets import SIGNAL_SETS
 from devnet.detectors.methods import METHODS, find_method
 from devnet.detectors.own_estimator import check_path
 from devnet.experiments.measures import MEASURES
@@ -30,6 +31,8 @@ OTHER_SETS: dict[str, Iterable[str]] = {
     "runtime": [SYNTHETIC],
     "raw tables": RAW_TABLES,
     "text": RAW_TEXTS,
+    "sequences": SIGNAL_SETS,
+    "events": SIGNAL_SETS,
 }
 FIELDS = {
     "title": (str, "a text"),
