@@ -62,6 +62,7 @@ bench: .venv/installed  ## measure speed against named rivals in the same run
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/graphs.py
+	$(BIN)/python benchmarks/sequences.py
 
 reproduce: .venv/installed  ## run all experiments again (QUICK=1: ten minutes) and compare; may be stopped and resumed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group raw --group feedback

@@ -25,6 +25,7 @@ SECTIONS = {
     "drift": ["halves", "anomalies", "payments"],
     "cluster": ["scoring", "kills"],
     "service": ["single_rows", "long_batches", "memory"],
+    "sequences": ["training", "series"],
 }
 
 
@@ -39,6 +40,8 @@ def load(monkeypatch):
 def test_a_section_runs(load, file, name, capsys):
     if name == "fit_against_plain_port":
         pytest.importorskip("torch", reason="the plain port is written in PyTorch")
+    if file == "sequences":
+        pytest.importorskip("torch", reason="networks of sequences are torch's")
     if file == "cluster":
         pytest.importorskip("distributed", reason="clusters are Dask's")
     if file == "lazy_updates" and datasets.find(name) is None:

@@ -21,7 +21,7 @@ class DeepDetector(DeviationDetector):
     """
 
     _shaping: ClassVar[tuple[str, ...]]  # parameters that must not change once it is fitted
-    _given: ClassVar[str] = ""  # how the names of a caller's weights begin in `_module`
+    _own_parts: ClassVar[tuple[str, ...]] = ()  # of `_module` that are ours beside a caller's
 
     architecture_: dict[str, Any]
 
@@ -49,7 +49,8 @@ class DeepDetector(DeviationDetector):
             in_double=True,
         )
         # A caller's module brings its weights along.
-        network.draw_kernels(generators, but=self._given if is_module(self.hidden) else None)
+        for part in self._own_parts if is_module(self.hidden) else ("",):
+            network.draw_kernels(generators, part)
         network.draw_output_units(generators)
         self.architecture_ = self._architecture()
         return network

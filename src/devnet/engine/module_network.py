@@ -67,16 +67,11 @@ class ModuleNetwork:
         self._double: ModuleNetwork | None = None  # the copy that scores, made when it is needed
         self._bind()
 
-    def draw_kernels(
-        self, generators: Sequence[np.random.Generator], *, but: str | None = None
-    ) -> None:
-        """Glorot-uniform kernels and zero biases for the feature learners.
-
-        Weights whose names begin with `but` keep their values.
-        """
+    def draw_kernels(self, generators: Sequence[np.random.Generator], under: str = "") -> None:
+        """Glorot-uniform kernels and zero biases for all parameters `under` a part's name."""
         for member, generator in zip(self.members, generators, strict=True):
             for name, weight in member[0].named_parameters():
-                if but is not None and name.startswith(but):
+                if not name.startswith(under):
                     continue
                 if weight.ndim > 1:
                     limit = np.sqrt(6 / sum(_fans(weight)))

@@ -220,6 +220,8 @@ BUILDERS: dict[str, Callable[[Cells], list[Figure]]] = {
     "text": lambda cells: [],
     "feedback": feedback_figures,
     "images": _ranking_figures,
+    "sequences": lambda cells: [],
+    "events": lambda cells: [],
 }
 
 

@@ -16,6 +16,7 @@ from devnet.experiments.image_measure import images
 from devnet.experiments.outcome import Outcome, auc, fit_and_score
 from devnet.experiments.protocol import Task, make_task
 from devnet.experiments.raw_measure import raw_tables
+from devnet.experiments.sequence_measure import events, sequences
 from devnet.experiments.text_measure import text
 from devnet.significance.calibration import calibrate
 
@@ -220,6 +221,8 @@ MEASURES: dict[str, Callable[..., Outcome]] = {
     "text": text,
     "feedback": feedback,
     "images": images,
+    "sequences": sequences,
+    "events": events,
 }
 
 

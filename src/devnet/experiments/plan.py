@@ -20,6 +20,7 @@ from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.image_sets import IMAGE_SETS
 from devnet.datasets.raw_tables import RAW_TABLES
 from devnet.datasets.raw_texts import RAW_TEXTS
+from devnet.datasets.signal_sets import SIGNAL_SETS
 from devnet.detectors.methods import METHODS, find_method
 from devnet.detectors.own_estimator import check_path
 from devnet.experiments.measures import MEASURES
@@ -32,6 +33,8 @@ OTHER_SETS: dict[str, Iterable[str]] = {
     "raw tables": RAW_TABLES,
     "text": RAW_TEXTS,
     "images": IMAGE_SETS,
+    "sequences": SIGNAL_SETS,
+    "events": SIGNAL_SETS,
 }
 FIELDS = {
     "title": (str, "a text"),

@@ -1,14 +1,16 @@
-"""Methods side by side on real tables, those to tune on and those put aside."""
+"""Methods side by side on real data, those to tune on and those put aside."""
 
 from typing import Any
 
 import numpy as np
 
-from devnet.datasets.raw_tables import PUT_ASIDE
+from devnet.datasets.raw_tables import PUT_ASIDE as TABLES_PUT_ASIDE
+from devnet.datasets.signal_sets import PUT_ASIDE as SIGNALS_PUT_ASIDE
 from devnet.experiments.cells import Cells, in_words
 from devnet.experiments.table import Cell, ResultTable
 
 METRIC = "AUC-PR"
+PUT_ASIDE = {*TABLES_PUT_ASIDE, *SIGNALS_PUT_ASIDE}
 
 
 def raw_results(cells: Cells) -> list[ResultTable]:

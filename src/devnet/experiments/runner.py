@@ -14,6 +14,7 @@ from devnet import __version__
 from devnet.datasets.image_sets import IMAGE_SETS, load_images
 from devnet.datasets.raw_tables import RAW_TABLES
 from devnet.datasets.raw_texts import RAW_TEXTS, load_texts
+from devnet.datasets.signal_sets import SIGNAL_SETS, load_signals
 from devnet.detectors.methods import find_method
 from devnet.experiments.equal_runs import EqualRuns
 from devnet.experiments.measures import MEASURES
@@ -239,6 +240,10 @@ def prepare(dataset: str, folder: Path) -> Data:
             "n_anomalies": int(pictures.is_anomaly.sum()),
         }
         return Data(pictures.description, counts)
+    if dataset in SIGNAL_SETS:
+        signals = load_signals(dataset)
+        counts = {"n_rows": len(signals.X), "n_anomalies": int(signals.is_anomaly.sum())}
+        return Data(signals.description, counts)
     share(dataset, folder)
     shared = open_shared(dataset, folder)
     return Data(shared.description, {"likeness": shared.likeness, **shared.size._asdict()})
@@ -269,6 +274,8 @@ def _open(dataset: str, folder: Path) -> Any:
         return load_texts(dataset)
     if dataset in IMAGE_SETS:
         return load_images(dataset)
+    if dataset in SIGNAL_SETS:
+        return load_signals(dataset)
     return (open_shared_table if dataset in RAW_TABLES else open_shared)(dataset, folder)
 
 

@@ -16,6 +16,7 @@ from devnet.experiments.raw_results import raw_results
 from devnet.experiments.results import RunRecord
 from devnet.experiments.runtime_results import runtime_tables
 from devnet.experiments.sensitivity_results import sensitivity_tables
+from devnet.experiments.sequence_results import event_tables, sequence_tables
 from devnet.experiments.sweep import fewer_runs, sweep_tables
 from devnet.experiments.table import Cell, ResultTable, plus_minus
 
@@ -171,6 +172,8 @@ BUILDERS: dict[str, Callable[[Cells], list[ResultTable]]] = {
     "text": _ranking_tables,
     "feedback": feedback_tables,
     "images": _image_tables,
+    "sequences": sequence_tables,
+    "events": event_tables,
 }
 
 

@@ -29,7 +29,7 @@ class SequenceDevNet(DeepDetector):
 
     Parameters
     ----------
-    hidden : tuple of int or torch.nn.Module, default=(16, 16)
+    hidden : tuple of int or torch.nn.Module, default=(16, 16, 16)
         Widths of the layers of the feature learner. Or a module that maps sequences (b, t, c) to
         features (b, steps, width) with at most t steps: it is copied with its weights, gets
         sequences of one length at a time, and sees 0 where a value is missing.
@@ -48,10 +48,10 @@ class SequenceDevNet(DeepDetector):
         Numbers that represent a symbol.
     margin, reference, confidence
         As of `DevNet`.
-    n_epochs, n_batches, batch_size : int, default=30, 20 and 128
+    n_epochs, n_batches, batch_size : int, default=20, 20 and 128
         Epochs, steps per epoch, and draws per step: half from the labelled anomalies, half from
         the unlabelled sequences.
-    learning_rate : float, default=0.001
+    learning_rate : float, default=0.003
     l2 : float, default=0.001
         Penalty l2 * sum(w^2) on the kernels of the feature learner.
     clip_norm, keep_best, n_members, pos_label, normal_label
@@ -88,7 +88,7 @@ class SequenceDevNet(DeepDetector):
     """
 
     _shaping: ClassVar[tuple[str, ...]] = ("learner", "head", "top_share", "symbols", "embedding")
-    _given: ClassVar[str] = "learner.module."
+    _own_parts: ClassVar[tuple[str, ...]] = ("embedding.", "unit.")
     _constraints: ClassVar[dict[str, Constraint]] = {
         **DeepDetector._constraints,
         "learner": one_of("convolution", "recurrent"),
@@ -106,7 +106,7 @@ class SequenceDevNet(DeepDetector):
 
     def __init__(
         self,
-        hidden: Any = (16, 16),
+        hidden: Any = (16, 16, 16),
         *,
         learner: str = "convolution",
         head: str = "global",
@@ -116,10 +116,10 @@ class SequenceDevNet(DeepDetector):
         margin: float = 5.0,
         reference: ReferenceScores | None = None,
         confidence: float = 0.95,
-        n_epochs: int = 30,
+        n_epochs: int = 20,
         n_batches: int = 20,
         batch_size: int = 128,
-        learning_rate: float = 0.001,
+        learning_rate: float = 0.003,
         l2: float = 0.001,
         clip_norm: float | None = 1.0,
         keep_best: bool = True,
