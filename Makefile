@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN = .venv/bin
 SOURCES = src tests benchmarks docs examples release
-OLDEST_TESTS = tests/detectors/test_sklearn_contract.py tests/engine tests/significance tests/tables/test_table_model.py tests/cli/test_fit.py
+OLDEST_TESTS = $(addprefix tests/,core engine significance detectors/test_sklearn_contract.py cli/test_verbs.py \
+    tables/test_encoder.py tables/test_scoring.py tables/test_table_model.py serving/onnx/test_table_models.py serving/service)
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 # Figures in documents and results are those of processors without AVX-512; others compute alike with these settings.
 test check reproduce picture: export OPENBLAS_CORETYPE ?= Haswell
@@ -70,14 +71,14 @@ reproduce: .venv/installed  ## run all experiments again (QUICK=1: ten minutes) 
 
 oldest: .venv-oldest/installed  ## run the tests of every room with the oldest versions that are allowed
 	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -q --numprocesses auto --dist loadfile \
-	    -W default::pytest.PytestRemovedIn10Warning $(OLDEST_TESTS)
+	    -m "not slow" -W ignore::DeprecationWarning $(OLDEST_TESTS)
 
 .venv-oldest/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(PYTHON) release/lower_bounds.py > .venv-oldest/constraints.txt
 	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt \
-	    --editable ".[all,dask,onnx]" hypothesis pytest pytest-xdist
+	    --editable ".[all,dask,onnx]" httpx hypothesis pandas pytest pytest-xdist
 	@touch $@
 
 release: .venv/installed  ## check and tag a release: make release VERSION=1.2.0

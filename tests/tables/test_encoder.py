@@ -112,7 +112,7 @@ def test_a_category_of_a_large_table_takes_ten_rows_and_one_in_a_thousand():
     [
         pa.array([1, 2, 1, 2]),
         pa.array([1.0, 2.0, 1.0, 2.0]),
-        pa.array([1, 2, 1, 2], pa.float16()),
+        pa.array(np.array([1, 2, 1, 2], np.float16)),
         pa.array([1, 2, 1, 2]).cast(pa.decimal128(30, 2)),
         pa.array([1, 2, 1, 2]).dictionary_encode(),
     ],

@@ -76,7 +76,8 @@ def plant_defect(image: np.ndarray, generator: np.random.Generator) -> np.ndarra
         mask = np.zeros(image.shape, dtype=bool)
         mask[rows[inside], columns[inside]] = True
     image[mask] = generator.integers(100, 156, size=int(mask.sum()))
-    return mask
+    found: np.ndarray = mask
+    return found
 
 
 def _unusual_digits(

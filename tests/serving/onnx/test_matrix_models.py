@@ -3,7 +3,6 @@
 import numpy as np
 import onnx
 import pytest
-import torch
 from support.competitor_checks import wide_task
 from support.ensemble_checks import quick
 from support.graphs import check_meaning, within
@@ -16,6 +15,8 @@ from devnet.detectors.ensemble.table_learners import TableLearners
 from devnet.serving.onnx import ExportedModel, ExportError, export
 from devnet.significance import calibrate
 from devnet.significance.ranks import ConformalRanks
+
+torch = pytest.importorskip("torch")
 
 SHORT = {"n_epochs": 2, "n_batches": 5, "random_state": 0}
 DETECTORS = [

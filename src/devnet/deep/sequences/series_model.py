@@ -232,7 +232,8 @@ def time_text(time: Any) -> str:
 def _event(one: Any, times: np.ndarray) -> SeriesEvent:
     moments = (one.start, one.end - 1, one.peak)
     first, last, peak = (time_text(times[row]) for row in moments)
-    return SeriesEvent(*one, (first, last, peak))
+    facts = (one.start, one.end, one.peak, one.score, one.p_value)
+    return SeriesEvent(*facts, (first, last, peak))
 
 
 def _names(value: Any, n: int) -> bool:
