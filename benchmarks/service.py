@@ -130,7 +130,9 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reque
     head = await reader.readuntil(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200"), head
     (length,) = re.findall(rb"content-length: (\d+)", head)
-    return await reader.readexactly(int(length))
+    body = await reader.readexactly(int(length))
+    assert b"anomaly_score" in body[:2000], body[:200]
+    return body
 
 
 def single_rows(effort: Effort) -> None:

@@ -8,8 +8,18 @@ import pyarrow as pa
 import pytest
 from pyarrow import ipc
 from support.payment_tables import make_table
-from support.services import ARROW, client, json_rows, post_arrow, quick_model, stream
+from support.services import (
+    ARROW,
+    client,
+    json_rows,
+    post_arrow,
+    quick_model,
+    served_model,
+    stream,
+)
 
+from devnet.serving.service.answers import Answer
+from devnet.serving.service.served_model import PIECE
 from devnet.tables import TableModel
 
 TABLE = make_table(300, seed=1)[0]
@@ -175,3 +185,26 @@ def test_text_is_scored_as_in_the_table(tmp_path):
     service = client(tmp_path, model)
     answer = service.post("/score", json=json_rows(table.slice(0, 30)))
     assert scores(answer) == expected(table.slice(0, 30), model)
+
+
+def test_many_rows_are_scored_in_pieces_as_they_are_at_once(tmp_path):
+    """By several threads; an answer has the scores of the command, to the bit."""
+    model = served_model(tmp_path)
+    rows = pa.concat_tables([TABLE] * (2 * PIECE // TABLE.num_rows + 1)).combine_chunks()
+    batch = rows.select(model.taken.names).to_batches()[0]
+    assert len(batch) >= 2 * PIECE
+    pieces = model.score(batch)
+    assert pieces.equals(model._scorers[None](batch))
+
+
+def test_answers_are_json_whatever_the_names():
+    """Names of rows of all kinds, and a column's name with signs that mean something elsewhere."""
+    scored = pa.record_batch({"50% {x}": [0.1, 1e300], "is_alert": [True, False]})
+    ids = ['a"\\\u2028%s', None]
+    answer = Answer(scored, 'the "id" %d', ids, ("a note",), "f" * 64)
+    found = json.loads(answer.response("application/json").body)
+    assert found["rows"] == [
+        {'the "id" %d': ids[0], "50% {x}": 0.1, "is_alert": True},
+        {'the "id" %d': None, "50% {x}": 1e300, "is_alert": False},
+    ]
+    assert (found["notes"], found["model"]) == (["a note"], "f" * 64)

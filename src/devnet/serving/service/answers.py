@@ -1,7 +1,7 @@
 """Scores as an answer: JSON, or a stream of Arrow."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -38,13 +38,15 @@ class Answer(NamedTuple):
         return Response(made, media_type=kind)
 
     def _json(self) -> bytes:
-        names, columns = self.scored.schema.names, [one.to_pylist() for one in self.scored.columns]
+        names, columns = self.scored.schema.names, [*map(_values, self.scored.columns)]
         if self.ids is not None and self.id_column not in names:
-            ids = self.ids.to_pylist() if isinstance(self.ids, pa.Array) else list(self.ids)
-            names, columns = [self.id_column, *names], [ids, *columns]
-        rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-        notes = [*map(visible, self.notes)]
-        return _ENCODER.encode({"rows": rows, NOTES: notes, MODEL: self.model}).encode()
+            ids = self.ids.to_pylist() if isinstance(self.ids, pa.Array) else self.ids
+            names, columns = [self.id_column, *names], [map(_ENCODER.encode, ids), *columns]
+        keys = [_ENCODER.encode(name).replace("%", "%%") for name in names]
+        row = f"{{{','.join(f'{key}:%s' for key in keys)}}}"
+        rows = ",".join(map(row.__mod__, zip(*columns, strict=True)))
+        others = _ENCODER.encode({NOTES: [*map(visible, self.notes)], MODEL: self.model})
+        return f'{{"rows":[{rows}],{others[1:]}'.encode()
 
     def _arrow(self) -> bytes:
         batch = self.scored
@@ -57,6 +59,13 @@ class Answer(NamedTuple):
             writer.write_batch(batch)
         made: bytes = sink.getvalue().to_pybytes()
         return made
+
+
+def _values(column: pa.Array) -> Iterable[str]:
+    """The values of a column as JSON; numbers are finite, as they have ranks."""
+    if pa.types.is_floating(column.type) and not column.null_count:
+        return map(float.__repr__, column.to_pylist())
+    return map(_ENCODER.encode, column.to_pylist())
 
 
 def _as_array(ids: Sequence[Any] | pa.Array) -> pa.Array:

@@ -1,7 +1,9 @@
 """A model that is ready to answer: what it takes, what it says of columns, and its scores."""
 
 import hashlib
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, lru_cache
 from threading import Lock
@@ -9,7 +11,9 @@ from typing import Any, Literal, final
 
 import pyarrow as pa
 
+from devnet.core.rows import spans
 from devnet.core.sentence import UserError
+from devnet.detectors.base import ScoreError
 from devnet.serving.service.json_columns import json_columns
 from devnet.serving.service.refusal import Refusal
 from devnet.tables.scorer import Scorer
@@ -18,6 +22,7 @@ from devnet.tables.sources.plain_columns import plain_schema
 Reasons = Literal["alerts", "all"] | None
 REASONS: tuple[Reasons, ...] = (None, "alerts", "all")
 NAME = "the request"
+PIECE = 2048  # rows that are worth their own thread
 KEPT = 64  # sets of columns whose notes are remembered
 MORE_COLUMNS, LONGEST_NAME = 1000, 100  # that a request may have besides those of the model
 
@@ -55,8 +60,8 @@ class ServedModel:
         self.threshold = self._scorers[None].threshold
         self.fingerprint = hashlib.sha256(contents).hexdigest()
         self.json_columns = json_columns(self.encoder)
-        is_safe = self.model.detector_.is_thread_safe
-        self._alone: AbstractContextManager[Any] = nullcontext() if is_safe else Lock()
+        self._is_safe = self.model.detector_.is_thread_safe
+        self._alone: AbstractContextManager[Any] = nullcontext() if self._is_safe else Lock()
         self.notes_about = lru_cache(KEPT)(self._notes_about)
         self.score(pa.RecordBatch.from_pylist([{}], self.taken))  # what is made on first use
 
@@ -67,8 +72,24 @@ class ServedModel:
 
     def score(self, batch: pa.RecordBatch, reasons: Reasons = None) -> pa.RecordBatch:
         """Scores, p-values and alerts of rows, and reasons if they are wanted."""
+        if reasons is None and self._is_safe and len(batch) >= 2 * PIECE:
+            return self._in_pieces(batch)
         with self._alone:
             return self._scorers[reasons](batch)
+
+    def _in_pieces(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Scores of many rows, by all cores, as the command does."""
+        cut = spans(len(batch), os.cpu_count() or 1, PIECE)
+        pieces = [batch.slice(one.start, one.stop - one.start) for one in cut]
+        with ThreadPoolExecutor(len(cut)) as pool:
+            jobs = [pool.submit(self._scorers[None], piece) for piece in pieces]
+        found = []
+        for one, job in zip(cut, jobs, strict=True):
+            try:
+                found.append(job.result())
+            except ScoreError as error:
+                raise error.at(one.start + error.row) from None
+        return pa.concat_batches(found)
 
     def answered(self, reasons: Reasons = None) -> pa.Schema:
         """The columns of an answer, but for the one that names rows."""
