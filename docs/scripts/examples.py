@@ -24,9 +24,9 @@ FENCE = re.compile(
 )
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*\n)", re.M)
 LEFT_OUT = re.compile(r"^\.\.\.\n", re.M)  # a line that stands for any lines
-SECONDS = re.compile(r"\b[0-9.]+ s\b|(?<= {10})[0-9]+\.[0-9]$", re.M)  # the latter of a comparison
+SECONDS = re.compile(r"\b[0-9.]+ s\b| {10,}[0-9]+\.[0-9]$", re.M)  # the latter of a comparison
 SLOW = "<!-- slow -->\n"
-IN_ORDER = "<!-- in order -->"
+IN_ORDER = "\n<!-- in order -->\n"
 
 
 class Step(NamedTuple):
