@@ -7,7 +7,7 @@ export DEVNET_DATA ?= $(wildcard ../shared/data)
 test check reproduce: export OPENBLAS_CORETYPE ?= Haswell
 test check reproduce: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
 
-.PHONY: help demo test check campaign recipes browser picture bench reproduce clean
+.PHONY: help demo test check campaign recipes browser picture pictures bench reproduce clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 11
@@ -45,6 +45,9 @@ picture: demo browser  ## take the README's picture of the report
 	chromium --headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run \
 	    --hide-scrollbars --user-data-dir=$$(mktemp -d) --window-size=1200,1305 \
 	    --screenshot=docs/pictures/report.png $(CURDIR)/devnet-demo/report.html
+
+pictures: .venv/installed  ## draw the pictures of the guides
+	$(BIN)/python docs/pictures/signals.py
 
 bench: .venv/installed  ## measure speed against named rivals in the same run
 	$(BIN)/python benchmarks/run.py
