@@ -56,6 +56,7 @@ picture: demo browser  ## take the pictures of the report and of the analysts' p
 	    --hide-scrollbars --user-data-dir=$$(mktemp -d) --window-size=1200,1305 \
 	    --screenshot=docs/pictures/report.png $(CURDIR)/devnet-demo/report.html
 	$(BIN)/python docs/scripts/pictures.py devnet-demo
+	$(BIN)/python docs/scripts/signals.py
 	cd docs/pictures/examples && for one in payments text matrix own_network; do \
 	    $(CURDIR)/$(BIN)/python $(CURDIR)/examples/$$one.py || exit; done
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from devnet.core.model_file import ModelFileError
     from devnet.deep.images.image_devnet import ImageDevNet
+    from devnet.deep.images.image_model import ImageModel
     from devnet.deep.sequences.score_series import find_events, score_series
     from devnet.deep.sequences.sequence_devnet import SequenceDevNet
     from devnet.deep.sequences.series_calibration import fit_series
+    from devnet.deep.sequences.series_model import SeriesModel
     from devnet.deep.sequences.window_features import WindowFeatures
     from devnet.deep.sequences.windows import windows
     from devnet.detectors.deviation_network import DevNet
@@ -47,10 +49,12 @@ __all__ = [
     "GaussianPrior",
     "HybridReference",
     "ImageDevNet",
+    "ImageModel",
     "ModelFileError",
     "RankDeviation",
     "Scorer",
     "SequenceDevNet",
+    "SeriesModel",
     "StandardPrior",
     "TableError",
     "TableModel",
@@ -79,10 +83,12 @@ _HOMES = {  # imported when asked for, so that `import devnet` and `devnet --hel
     "GaussianPrior": "devnet.engine.reference_scores",
     "HybridReference": "devnet.engine.data_reference",
     "ImageDevNet": "devnet.deep.images.image_devnet",
+    "ImageModel": "devnet.deep.images.image_model",
     "ModelFileError": "devnet.core.model_file",
     "RankDeviation": "devnet.detectors.rank_deviation",
     "Scorer": "devnet.tables.scorer",
     "SequenceDevNet": "devnet.deep.sequences.sequence_devnet",
+    "SeriesModel": "devnet.deep.sequences.series_model",
     "StandardPrior": "devnet.engine.standard_prior",
     "TableError": "devnet.tables.table_error",
     "TableModel": "devnet.tables.table_model",

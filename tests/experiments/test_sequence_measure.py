@@ -15,6 +15,7 @@ from devnet.detectors.methods import find_method
 from devnet.experiments import sequence_measure, sequence_methods
 from devnet.experiments.plan import read_experiment
 from devnet.experiments.sequence_measure import PEAKS, STEPS, events, localisation, sequences
+from devnet.experiments.sequence_results import EVENTS
 from devnet.experiments.tables import tables
 
 pytest.importorskip("torch")
@@ -122,8 +123,8 @@ def test_the_committed_plans_have_tables(name):
     experiment = read_experiment(name, FOLDER)
     dataset, method = experiment.datasets[0], next(iter(experiment.methods))
     settings = experiment.settings[0]
-    metric = {"sequences": "AUC-PR", "events": STEPS}[name]
-    of_method = {"measure": name, "parameters": experiment.methods[method]}
-    found = runs(dataset, method, [0.5, 0.7], metric, settings, **of_method)
+    metrics = dict.fromkeys(EVENTS if name == "events" else ("AUC-PR", STEPS, PEAKS), 0.6)
+    of_method = {"measure": name, "parameters": experiment.methods[method], "metrics": metrics}
+    found = runs(dataset, method, [0.5, 0.7], settings=settings, **of_method)
     shown = tables(experiment, found)
     assert any("0.600" in cell.text for table in shown for row in table.rows for cell in row)

@@ -9,19 +9,17 @@ from devnet.experiments.raw_results import raw_results
 from devnet.experiments.sequence_measure import PEAKS, STEPS
 from devnet.experiments.table import Cell, ResultTable
 
-EVENTS = (STEPS, PEAKS, "faults beyond 5%", "normal steps beyond 5%")
+FOUND = (STEPS, PEAKS, "faults beyond 5%")
+EVENTS = (*FOUND, *(f"{name}, unknown" for name in FOUND), "normal steps beyond 5%")
 
 
 def sequence_tables(cells: Cells) -> list[ResultTable]:
     """Ranking quality by set and method, then where profiles point."""
-    pointing = [
-        (dataset, method)
-        for dataset in cells.datasets
-        for method in cells.methods
-        if any(
-            np.isfinite(cells.mean(dataset, method, s, STEPS)) for s in cells.experiment.settings
-        )
-    ]
+    measured = {
+        (record.dataset, record.method) for record in cells.records if STEPS in record.metrics
+    }
+    every = [(dataset, method) for dataset in cells.datasets for method in cells.methods]
+    pointing = [one for one in every if one in measured]
     found = _by_metric(cells, pointing, (STEPS, PEAKS), "When: profiles of test anomalies")
     return [*raw_results(cells), *([found] if pointing else [])]
 

@@ -143,6 +143,8 @@ def test_alarms_merge_into_events():
             SeriesBlock(i, score[i : i + size], p_value[i : i + size]) for i in range(0, 10, size)
         ]
         assert find_events(iter(cut)) == [first, second, last]
+    with pytest.raises(ValueError, match="no p-value below 0.05. Give a higher rate"):
+        find_events(ScoredSeries(score, p_value, 0.05), 0.01)
     with pytest.raises(ValueError, match="must be between 0 and 1"):
         find_events(scored, 1.0)
 

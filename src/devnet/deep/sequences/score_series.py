@@ -16,6 +16,7 @@ class SeriesBlock(NamedTuple):
     start: int
     score: np.ndarray  # (b,) float32; NaN where nothing was observed
     p_value: np.ndarray  # (b,) float32
+    smallest: float = 0.0  # no p-value can be below this
 
 
 class ScoredSeries(NamedTuple):
@@ -23,6 +24,7 @@ class ScoredSeries(NamedTuple):
 
     score: np.ndarray  # (t,) float32; NaN where nothing was observed
     p_value: np.ndarray  # (t,) float32
+    smallest: float = 0.0  # no p-value can be below this
 
 
 class Event(NamedTuple):
@@ -48,8 +50,10 @@ def score_blocks(detector: Any, series: Any, ranks: SeriesRanks) -> Iterator[Ser
         What `fit_series` returned.
     """
     for part in step_scores(detector, series, ranks.length, ranks.step):
-        p_value = ranks.p_value(part.score)
-        yield SeriesBlock(part.start, part.score.astype(np.float32), p_value.astype(np.float32))
+        score, p_value = part.score, ranks.p_value(part.score)
+        yield SeriesBlock(
+            part.start, score.astype(np.float32), p_value.astype(np.float32), ranks.smallest
+        )
 
 
 def score_series(detector: Any, series: Any, ranks: SeriesRanks) -> ScoredSeries:
@@ -73,7 +77,7 @@ def score_series(detector: Any, series: Any, ranks: SeriesRanks) -> ScoredSeries
     for part in score_blocks(detector, series, ranks):
         chosen = slice(part.start, part.start + len(part.score))
         score[chosen], p_value[chosen] = part.score, part.p_value
-    return ScoredSeries(score, p_value)
+    return ScoredSeries(score, p_value, ranks.smallest)
 
 
 def find_events(
@@ -95,11 +99,21 @@ def find_events(
         blocks = [SeriesBlock(0, *blocks)]
     events: list[Event] = []
     for block in blocks:
+        _refuse_low_rate(false_alarm_rate, block.smallest)
         for event in _events_of(block, false_alarm_rate):
             if events and event.start - events[-1].end <= (gap or 0):
                 event = _joined(events.pop(), event)
             events.append(event)
     return events
+
+
+def _refuse_low_rate(false_alarm_rate: float, smallest: float) -> None:
+    if false_alarm_rate < smallest:
+        raise ValueError(
+            f"false_alarm_rate={false_alarm_rate} raises no alarm: ranks among so few blocks give "
+            f"no p-value below {smallest:.3g}. Give a higher rate, or to fit_series a longer "
+            "series or a shorter block."
+        )
 
 
 def _events_of(block: SeriesBlock, false_alarm_rate: float) -> Iterator[Event]:

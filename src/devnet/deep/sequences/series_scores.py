@@ -12,7 +12,7 @@ from devnet.deep.sequences.windows import (
     usual_step,
 )
 
-BLOCK_VALUES = 1 << 21  # values of windows that are scored together
+BLOCK_VALUES = 1 << 19  # values of windows that are scored together
 
 ScoreWindows = Callable[[np.ndarray], np.ndarray]
 """Windows (n, length, c) -> a score per window (n,), or per step (n, length)."""

@@ -140,7 +140,7 @@ def covered(n_steps: int, intervals: np.ndarray) -> np.ndarray:
     """Which steps are in an interval, (t,) bool."""
     is_in = np.zeros(n_steps, dtype=bool)
     for start, end in intervals:
-        is_in[start:end] = True
+        is_in[max(0, start) : max(0, end)] = True
     return is_in
 
 
