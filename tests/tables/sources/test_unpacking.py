@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -287,6 +288,17 @@ def test_arrow_that_is_not_compressed_may_have_large_batches(write, folder, litt
     with write("t.arrow", table.schema) as writer:
         writer.write_table(table)
     assert read("t.arrow").equals(table)
+
+
+@pytest.mark.parametrize("size", [-5, -(2**31), 2**31 - 1])
+def test_arrow_whose_index_has_an_impossible_length_is_refused(folder, size):
+    table = pa.table({"a": np.arange(50.0)})
+    with ipc.new_file("t.arrow", table.schema) as writer:
+        writer.write_table(table)
+    content = Path("t.arrow").read_bytes()
+    Path("t.arrow").write_bytes(content[:-10] + struct.pack("<i", size) + b"ARROW1")
+    with pytest.raises(TableError, match=r"t\.arrow"):
+        read("t.arrow")
 
 
 @given(data=st.data())

@@ -68,8 +68,8 @@ def _streamed(file: Any) -> Iterator[_Message]:
 def _indexed(file: Any) -> Iterator[_Message]:
     """The messages that the index at the end names."""
     end = file.size() - len("ARROW1") - _LENGTH.size
-    (size,) = _LENGTH.unpack(file.read_at(_LENGTH.size, end))
-    index = file.read_at(size, end - size)
+    (size,) = _LENGTH.unpack(_read(file, _LENGTH.size, end))
+    index = _read(file, size, end - size)
     root = _indirect(index, 0)
     for number in (_DICTIONARIES, _BATCHES):
         for block in _structs(index, root, number, 24):
@@ -80,13 +80,21 @@ def _indexed(file: Any) -> Iterator[_Message]:
 
 def _message(file: Any, position: int) -> _Message | None:
     """The message at a position; None at the end."""
-    start = file.read_at(8, position)
+    start = _read(file, min(8, file.size() - position), position)
     if start[:4] == CONTINUATION:
         start, position = start[4:], position + 4
     if len(start) < 4:
         return None
     (size,) = _LENGTH.unpack(start[:4])
-    return _Message(file.read_at(size, position + 4), position + 4 + size) if size > 0 else None
+    return _Message(_read(file, size, position + 4), position + 4 + size) if size > 0 else None
+
+
+def _read(file: Any, n_bytes: int, position: int) -> bytes:
+    """Bytes of a file, if it has them: a damaged length may be negative, or gigabytes."""
+    if not 0 <= n_bytes <= file.size() - position or position < 0:
+        raise ValueError(f"there are no {n_bytes} bytes at {position}")
+    found: bytes = file.read_at(n_bytes, position)
+    return found
 
 
 def _body_length(metadata: bytes) -> int:
@@ -104,7 +112,7 @@ def _unpacked(file: Any, message: _Message) -> int:
     for buffer in _structs(data, batch, _BUFFERS, 16):
         offset, length = struct.unpack("<qq", buffer)
         if length >= 8:  # an empty one may declare any size
-            (size,) = struct.unpack("<q", file.read_at(8, message.body + offset))
+            (size,) = struct.unpack("<q", _read(file, 8, message.body + offset))
             total += max(size, 0)  # -1 if it is not compressed
     return total
 
