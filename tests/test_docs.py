@@ -59,8 +59,14 @@ PROGRAMS = [
 ]
 
 
+def skip_without_torch(*steps):
+    if any(re.search(r"import torch|ImageDevNet|SequenceDevNet", step.code) for step in steps):
+        pytest.importorskip("torch")
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_print_what_the_documents_say(program, tmp_path):
+    skip_without_torch(program)
     assert examples.run(program, tmp_path, {}) == program.said
 
 
@@ -69,8 +75,9 @@ def test_programs_print_what_the_documents_say(program, tmp_path):
 )
 def test_stories_print_what_the_documents_say(name, tmp_path):
     """One step after the other: what is typed in a terminal as well as Python."""
-    names = {}
-    for step in (step for block in BLOCKS[name] for step in block.steps):
+    names, steps = {}, [step for block in BLOCKS[name] for step in block.steps]
+    skip_without_torch(*steps)
+    for step in steps:
         printed = examples.run(step, tmp_path, names)
         assert examples.is_as_said(step.said, printed), f"{step.code}\n{printed}"
 
