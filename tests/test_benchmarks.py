@@ -22,6 +22,7 @@ SECTIONS = {
     "advice": ["rules"],
     "review": ["verdicts", "start"],
     "graphs": ["matrices", "files"],
+    "images": ["training", "scoring", "memory_of_files"],
     "drift": ["halves", "anomalies", "payments"],
     "cluster": ["scoring", "kills"],
     "service": ["single_rows", "long_batches", "memory"],
@@ -42,6 +43,9 @@ def test_a_section_runs(load, file, name, capsys):
         pytest.importorskip("torch", reason="the plain port is written in PyTorch")
     if file == "sequences":
         pytest.importorskip("torch", reason="networks of sequences are torch's")
+    if file == "images":
+        pytest.importorskip("torch", reason="image networks are torch's")
+        pytest.importorskip("PIL", reason="image files are read with Pillow")
     if file == "cluster":
         pytest.importorskip("distributed", reason="clusters are Dask's")
     if file == "lazy_updates" and datasets.find(name) is None:

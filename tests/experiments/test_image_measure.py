@@ -9,8 +9,11 @@ from support.pictures import make_images
 from devnet.datasets.image_sets import ImageSet
 from devnet.detectors.methods import find_method
 from devnet.experiments import image_methods
+from devnet.experiments.figures import figures
 from devnet.experiments.image_measure import PEAKS, PIXELS, images, localisation
 from devnet.experiments.plan import read_experiment
+from devnet.experiments.results import read_results
+from devnet.experiments.tables import tables
 
 pytest.importorskip("torch")
 OURS = "devnet.deep.images.image_devnet:ImageDevNet"
@@ -75,6 +78,16 @@ def test_only_known_kinds_are_labelled(spotted):
     known = {image.tobytes() for image in spotted.images[half]}
     assert len(seen[0]) == 10
     assert all(image.tobytes() in known for image in seen[0])
+
+
+def test_the_table_says_where_defects_are_found():
+    folder = Path(__file__).parents[2] / "experiments"
+    plan = read_experiment("images", folder)
+    made = tables(plan, read_results(folder / "results" / "images.jsonl"))
+    assert made[-1].title == "Where the defect is"
+    assert made[-1].rows[0][0].text == "mnist-defects, ImageDevNet on patches"
+    assert len(made[-1].rows[0]) == len(made[-1].header) == 7
+    assert figures(plan, read_results(folder / "results" / "images.jsonl"))
 
 
 def test_the_plan_asks_for_every_method_at_5_10_and_30_labels():

@@ -51,7 +51,7 @@ def read_idx(path: Path) -> np.ndarray:
     """An array of bytes in MNIST's format: two zeros, a type, the number of axes, their lengths."""
     content = gzip.decompress(path.read_bytes())
     start = 4 + 4 * content[3]
-    shape = np.frombuffer(content[4:start], ">u4")
+    shape = np.frombuffer(content[4:start], ">u4").tolist()
     array: np.ndarray = np.frombuffer(content, np.uint8, offset=start).reshape(shape)
     return array
 
@@ -66,7 +66,7 @@ def plant_defect(image: np.ndarray, generator: np.random.Generator) -> np.ndarra
     y, x = np.mgrid[:h, :w]
     centre = generator.uniform(0.25, 0.75, size=2) * (h, w)
     if generator.random() < 0.5:
-        mask = np.hypot(y - centre[0], x - centre[1]) <= 2.5
+        mask: np.ndarray = np.hypot(y - centre[0], x - centre[1]) <= 2.5
     else:
         angle, length = generator.uniform(0, np.pi), generator.uniform(10, 16)
         along = np.linspace(-length / 2, length / 2, STEPS)

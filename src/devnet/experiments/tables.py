@@ -42,24 +42,21 @@ def _ranking_tables(cells: Cells) -> list[ResultTable]:
 
 
 def _image_tables(cells: Cells) -> list[ResultTable]:
-    settings = cells.experiment.settings
-    header = [
-        "Data",
-        *(f"{what}, {s['n_labelled']} labels" for what in (PIXELS, PEAKS) for s in settings),
-    ]
+    """Ranking quality, and how well maps show where defects are, for methods that have maps."""
+    columns = [(what, s) for what in (PIXELS, PEAKS) for s in cells.experiment.settings]
+    header = ["Data", *(f"{what}, {s['n_labelled']} labels" for what, s in columns)]
     rows = []
-    for dataset in cells.datasets:
-        for method in cells.methods:
-            found = [
-                cells.values(dataset, method, s, what) for what in (PIXELS, PEAKS) for s in settings
-            ]
-            if any(found):
-                texts = [decimals_text(float(np.mean(one)), 3) if one else "-" for one in found]
-                rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
-    note = "Of test images with a defect: whether defective pixels are higher than others, and the "
-    note += "share of images whose highest pixel is defective."
-    located = ResultTable("Where the defect is", header, rows, [note])
-    return _ranking_tables(cells) + ([located] if rows else [])
+    located = {(one.dataset, one.method) for one in cells.records if PIXELS in one.metrics}
+    for dataset, method in sorted(located):
+        means = [cells.mean(dataset, method, s, what) for what, s in columns]
+        texts = [decimals_text(mean, 3) if np.isfinite(mean) else "-" for mean in means]
+        rows.append([Cell(_row_name(cells, dataset, method)), *map(Cell, texts)])
+    note = (
+        "Of test images with a defect: whether defective pixels are higher than others, and the "
+        "share of images whose highest pixel is defective."
+    )
+    where = ResultTable("Where the defect is", header, rows, [note])
+    return _ranking_tables(cells) + ([where] if rows else [])
 
 
 def _significance_tables(cells: Cells) -> list[ResultTable]:
