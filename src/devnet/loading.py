@@ -38,7 +38,8 @@ def load(
         If the file is truncated, damaged, foreign, newer or edited. Nothing in it is executed.
     """
     header, tensors = model_file.read(path)
-    if header.get("method") in DEEP_METHODS:
+    name = header.get("method")
+    if isinstance(name, str) and name in DEEP_METHODS:
         return _restore_deep(header, tensors, path, hidden)
     if "table" not in header:
         return restore(header, tensors, hidden=hidden)
