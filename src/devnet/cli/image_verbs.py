@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 SHADES = " .:-=+*#%@"  # of a map in a terminal, from typical to anomalous
 MAP_ROWS, MAP_COLUMNS = 16, 40  # at most
+PATCHES: dict[str, Any] = {  # settings that find local defects; measured in the experiment `images`
+    "hidden": (32, 32),
+    "top_share": 0.05,
+    "l2": 0.0,
+    "learning_rate": 0.003,
+}
+
 Done = tuple[dict[str, Any], str]
 """What was scored, as JSON values, and what it is called."""
 
@@ -45,8 +52,10 @@ def fit_images(
         raise click.UsageError("--head steps is for series; images have 'global' and 'patches'.")
     for path in filter(None, (output, report)):
         check_target(path)
+    head = deep.head or "global"
+    settings = PATCHES if head == "patches" else {}
     detector = ImageDevNet(
-        head=deep.head or "global", size=deep.size, random_state=seed, verbose=not wants_json
+        head=head, size=deep.size, random_state=seed, verbose=not wants_json, **settings
     )
     model = ImageModel(detector, random_state=seed, **({"policy": policy} if policy else {}))
     model.fit(folder, labels)

@@ -21,6 +21,7 @@ TILE_IMAGES = 64  # scored together: as fast as it gets in double precision
 VALUES_OF_A_PIXEL = 16  # that a network makes, for the bound on memory
 SHIFTED_SHARE = 14  # of the shorter side: images are moved by up to a fourteenth of it
 MARKED_SHARE = 0.05  # of the pixels, that a picture of contributions is scaled by
+SHRINKING = 0.5  # share of the training steps in which fewer and fewer patches count
 FLIPS = ("horizontal", "vertical")
 
 
@@ -216,9 +217,8 @@ class ImageDevNet(DeepDetector):
         """Where the anomaly is: a value for every pixel, higher where it is more anomalous.
 
         With the patch head, the deviation of the patch around a pixel, interpolated between
-        patches. With one network and one level, an image's score is the mean of the highest
-        `top_share` of its patches; with several it is the mean of theirs, and the mean of the map's
-        highest patches is at most that. With the global head, the `contributions`.
+        patches: the mean of nine maps, of the image moved by up to a pixel each way. What the
+        score is the mean of are `patch_scores`. With the global head, the `contributions`.
 
         Parameters
         ----------
@@ -370,6 +370,9 @@ class ImageDevNet(DeepDetector):
         found = measured(rows, halves.unlabelled)
         for member in network.members:
             member[0].take(found)
+            if self.head == "patches":
+                n_calls = self.n_epochs * self.n_batches * self.pyramid
+                member[0].head.shrink_within(round(SHRINKING * n_calls))
 
     def _n_made(self) -> int:
         made = VALUES_OF_A_PIXEL * self.n_features_in_
