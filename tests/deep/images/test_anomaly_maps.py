@@ -5,6 +5,7 @@ import pytest
 from support.pictures import SIDE, fitted, make_images, quick, write_files
 
 torch = pytest.importorskip("torch")
+from devnet import ImageDevNet  # noqa: E402
 from devnet.deep.images.overlays import colours, overlay  # noqa: E402
 from devnet.deep.images.pixel_contributions import _integrated  # noqa: E402
 
@@ -126,3 +127,28 @@ def test_pictures_of_any_range_and_number_of_channels():
         assert shown.shape == (224, 2 * 224 + 8, 3)
         marked = shown[2 * 28 + 14, 224 + 8 + 3 * 28 + 14].astype(int)
         assert (marked != shown[0, -1].astype(int)).any()
+
+
+def test_maps_of_a_mirrored_image_are_mirrored_where_flips_are_allowed():
+    generator = np.random.default_rng(0)
+    images = generator.normal(size=(60, 10, 10))
+    images[:6, 2:5, 2:5] += 3
+    model = ImageDevNet(
+        (4, 4), head="patches", flips=("horizontal", "vertical"), n_epochs=2, random_state=0
+    ).fit(images, np.arange(60) < 4)
+    maps = model.anomaly_map(images[:5])
+    np.testing.assert_allclose(model.anomaly_map(images[:5, :, ::-1]), maps[:, :, ::-1])
+    np.testing.assert_allclose(model.anomaly_map(images[:5, ::-1]), maps[:, ::-1])
+
+
+def test_a_patch_head_begins_with_all_patches_and_ends_with_the_highest():
+    from devnet.deep.images.heads import PatchHead, top_mean
+
+    head = PatchHead(3, top_share=0.1).train()
+    features = torch.randn(2, 3, 10, 10, generator=torch.Generator().manual_seed(0))
+    patches = head.patches(features)
+    head.shrink_within(4)
+    for share in (0.1**0.25, 0.1**0.5, 0.1**0.75, 0.1, 0.1):
+        torch.testing.assert_close(head(features)[:, 0], top_mean(patches, share))
+    head.shrink_within(4)
+    torch.testing.assert_close(head.eval()(features)[:, 0], top_mean(patches, 0.1))

@@ -1,7 +1,8 @@
 """Where the anomaly is, by the scores of patches."""
 
-from collections.abc import Iterator
-from typing import Any
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,19 +26,46 @@ def patch_scores(network: Any, pictures: Pictures, reference: Reference) -> list
     ]
 
 
-def patch_maps(network: Any, pictures: Pictures, reference: Reference, shape: Shape) -> np.ndarray:
+def patch_maps(
+    network: Any, pictures: Pictures, reference: Reference, shape: Shape, flips: Sequence[str]
+) -> np.ndarray:
     """The deviations of the patches, as maps (n, height, width): the mean of members and levels.
 
-    Patches are some pixels apart. So images are also moved by a pixel, and their maps moved back.
+    Patches are some pixels apart. So images are also moved by a pixel, and their maps moved back. A
+    network may know a defect by one of its edges. So images are also mirrored, if `flips` leave
+    normal ones normal, and their maps mirrored back.
     """
     found = np.zeros((pictures.shape[0], *shape[1:]))
-    for move in MOVES:
+    ways = [_Way(*move, axes) for move in MOVES for axes in _mirrors(flips)]
+    for way in ways:
         maps = []
-        for levels in _tiles(network, pictures, reference, move):
+        for levels in _tiles(network, pictures, reference, way):
             parts = [enlarged(level.mean(dim=0), *shape[1:]) for level in levels]
-            maps.append(moved(torch.stack(parts).mean(dim=0), -move[0], -move[1]).cpu().numpy())
+            maps.append(way.undo(torch.stack(parts).mean(dim=0)).cpu().numpy())
         found += np.concatenate(maps)
-    return found / len(MOVES)
+    return found / len(ways)
+
+
+class _Way(NamedTuple):
+    """How images are looked at."""
+
+    down: int  # pixels that they are moved by
+    right: int
+    mirrored: list[int]  # axes
+
+    def go(self, images: Tensor) -> Tensor:
+        return moved(images.flip(self.mirrored), self.down, self.right)
+
+    def undo(self, maps: Tensor) -> Tensor:
+        return moved(maps, -self.down, -self.right).flip(self.mirrored)
+
+
+def _mirrors(flips: Sequence[str]) -> list[list[int]]:
+    """The axes to mirror: none, each that is allowed, and both."""
+    allowed = [{"vertical": -2, "horizontal": -1}[flip] for flip in flips]
+    return [
+        list(axes) for n in range(len(allowed) + 1) for axes in itertools.combinations(allowed, n)
+    ]
 
 
 def moved(images: Tensor, down: int, right: int) -> Tensor:
@@ -49,7 +77,10 @@ def moved(images: Tensor, down: int, right: int) -> Tensor:
 
 
 def _tiles(
-    network: Any, pictures: Pictures, reference: Reference, move: tuple[int, int] = (0, 0)
+    network: Any,
+    pictures: Pictures,
+    reference: Reference,
+    way: "_Way | None" = None,
 ) -> Iterator[list[Tensor]]:
     """For some images at a time, the deviations (m, b, h, w) of the patches of each level."""
     scoring = network.for_scoring()
@@ -57,8 +88,8 @@ def _tiles(
         part = slice(start, min(start + TOGETHER, pictures.shape[0]))
         pictures.check_finite(part)
         rows = scoring.to_device(pictures.dense(part).astype(np.float64))
-        if move != (0, 0):
-            rows = moved(rows.reshape(-1, *pictures.image_shape), *move).flatten(1)
+        if way is not None:
+            rows = way.go(rows.reshape(-1, *pictures.image_shape)).flatten(1)
         by_member = []
         with torch.no_grad():
             for member, mean, std in zip(

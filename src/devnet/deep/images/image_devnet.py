@@ -217,8 +217,9 @@ class ImageDevNet(DeepDetector):
         """Where the anomaly is: a value for every pixel, higher where it is more anomalous.
 
         With the patch head, the deviation of the patch around a pixel, interpolated between
-        patches: the mean of nine maps, of the image moved by up to a pixel each way. What the
-        score is the mean of are `patch_scores`. With the global head, the `contributions`.
+        patches: the mean of maps of the image moved by up to a pixel each way, and mirrored if
+        `flips` allow it. What the score is the mean of are `patch_scores`. With the global head,
+        the `contributions`.
 
         Parameters
         ----------
@@ -312,7 +313,9 @@ class ImageDevNet(DeepDetector):
 
         if self.head == "global":
             return self._contributions(pictures)
-        return patch_maps(self.network_, pictures, self.reference_, self.image_shape_)
+        return patch_maps(
+            self.network_, pictures, self.reference_, self.image_shape_, tuple(self.flips)
+        )
 
     def _contributions(self, pictures: Any) -> np.ndarray:
         from devnet.deep.images.pixel_contributions import pixel_contributions
