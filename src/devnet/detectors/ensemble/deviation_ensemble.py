@@ -16,7 +16,6 @@ from devnet.core.model_file import (
     edited,
     field,
     is_count,
-    is_finite_number,
     refuse_unknown,
     size_of,
     tensor,
@@ -410,8 +409,7 @@ class DeviationEnsemble(FewLabelDetector):
         n = size_of(tensors, "out_of_bag_unlabelled")
         self._restore_learners(header, tensors, n)
         self._restore_pool(header, tensors, n)
-        share = field(header, "hidden_anomaly_share", _is_share)
-        self.hidden_anomaly_share_ = HiddenShare(*map(float, share))
+        self.hidden_anomaly_share_ = HiddenShare.from_header(header)
         self.importance_ = Importance.from_tensors(tensors, self.n_features_in_)
         refuse_unknown(tensors, self._tensors())
 
@@ -445,8 +443,3 @@ class DeviationEnsemble(FewLabelDetector):
         self.pool_weight_ = read_shares(tensors, "pool_weight", n)
         if not self.pool_weight_.any():
             raise edited("the ensemble", "no unlabelled row has a weight above zero")
-
-
-def _is_share(value: Any) -> bool:
-    is_numbers = isinstance(value, list) and len(value) == 3 and all(map(is_finite_number, value))
-    return is_numbers and 0 <= value[1] <= value[0] <= value[2] <= 1

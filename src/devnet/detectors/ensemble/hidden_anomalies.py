@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
 from sklearn.isotonic import isotonic_regression
 
+from devnet.core.model_file import field, is_finite_number
 from devnet.detectors.ensemble.learners import OutOfBag
 from devnet.detectors.ensemble.pool import Pool
 from devnet.significance.calibration import MIN_LABELLED
@@ -29,6 +30,16 @@ class HiddenShare(NamedTuple):
     value: float
     low: float
     high: float
+
+    @classmethod
+    def from_header(cls, header: dict[str, Any]) -> "HiddenShare":
+        """The share of a model file, or a ModelFileError."""
+        return cls(*map(float, field(header, "hidden_anomaly_share", _is_share)))
+
+
+def _is_share(value: Any) -> bool:
+    is_numbers = isinstance(value, list) and len(value) == 3 and all(map(is_finite_number, value))
+    return is_numbers and 0 <= value[1] <= value[0] <= value[2] <= 1
 
 
 class Screening(NamedTuple):
