@@ -16,7 +16,7 @@ import pytest
 from devnet import TableModel, score_table
 from devnet.datasets.payments import make_payments
 
-GUIDE = (Path(__file__).parents[1] / "docs" / "engines.md").read_text()
+GUIDE = (Path(__file__).parents[1] / "docs" / "how_to" / "engines.md").read_text()
 RECIPES = dict(re.findall(r"```python (\w+)\n(.*?)```", GUIDE, re.S))
 PACKAGES = {"spark": "pyspark", "ray": "ray.data", "polars": "polars", "duckdb": "duckdb"}
 

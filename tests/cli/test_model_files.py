@@ -52,10 +52,10 @@ def test_a_damaged_file_is_refused_in_a_sentence(new):
 
 
 def test_memory_that_runs_out_is_told_in_a_sentence(new, monkeypatch, tmp_path):
-    def exhausted(*_):
+    def exhausted(*_, **__):
         raise MemoryError("Unable to allocate 20.0 GiB")
 
-    monkeypatch.setattr("devnet.tables.encoder.TableEncoder.encode_checked", exhausted)
+    monkeypatch.setattr("devnet.tables.encoder.TableEncoder.encode_read", exhausted)
     done = devnet("score", new, TABLE, "-o", tmp_path / "scored.csv")
     assert done.exit_code == 1
     assert "memory ran out (Unable to allocate 20.0 GiB); give a table with fewer" in done.stderr

@@ -85,7 +85,8 @@ def test_the_table_says_where_defects_are_found():
     plan = read_experiment("images", folder)
     made = tables(plan, read_results(folder / "results" / "images.jsonl"))
     assert made[-1].title == "Where the defect is"
-    assert made[-1].rows[0][0].text == "mnist-defects, ImageDevNet on patches"
+    names = [row[0].text for row in made[-1].rows]
+    assert "mnist-defects, ImageDevNet on patches" in names
     assert len(made[-1].rows[0]) == len(made[-1].header) == 7
     assert figures(plan, read_results(folder / "results" / "images.jsonl"))
 

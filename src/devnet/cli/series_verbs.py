@@ -209,7 +209,7 @@ def sparkline(values: Any) -> str:
     """A line of characters as high as values; blank where they are missing.
 
     >>> sparkline([0, 1, 2, float("nan"), 4])
-    '▁▃▅ █'
+    '▁▃▄ █'
     """
     import numpy as np
 
