@@ -1,7 +1,7 @@
 # Set up, show, check and test the project. Needs Python 3.11 or newer and make.
 PYTHON ?= python3
 BIN = .venv/bin
-SOURCES = src tests benchmarks docs examples release
+SOURCES = src tests benchmarks docs/scripts examples release
 OLDEST_TESTS = $(addprefix tests/,core engine significance detectors/test_sklearn_contract.py cli/test_verbs.py \
     tables/test_encoder.py tables/test_scoring.py tables/test_table_model.py serving/onnx/test_table_models.py serving/service)
 export DEVNET_DATA ?= $(wildcard ../shared/data)
