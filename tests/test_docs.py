@@ -47,6 +47,10 @@ BLOCKS = {name: examples.blocks(TEXTS[name]) for name in DOCUMENTS}
 STORIES = [name for name in DOCUMENTS if BLOCKS[name] and examples.is_story(name, TEXTS[name])]
 
 
+def steps_of(name):
+    return [step for block in BLOCKS[name] for step in block.steps]
+
+
 def marks(*blocks):
     return [pytest.mark.slow] if any(block.is_slow for block in blocks) else []
 
@@ -75,7 +79,7 @@ def test_programs_print_what_the_documents_say(program, tmp_path):
 )
 def test_stories_print_what_the_documents_say(name, tmp_path):
     """One step after the other: what is typed in a terminal as well as Python."""
-    names, steps = {}, [step for block in BLOCKS[name] for step in block.steps]
+    names, steps = {}, steps_of(name)
     skip_without_torch(*steps)
     for step in steps:
         printed = examples.run(step, tmp_path, names)
@@ -83,17 +87,40 @@ def test_stories_print_what_the_documents_say(name, tmp_path):
 
 
 def test_programs_are_found():
-    programs = [step for blocks in BLOCKS.values() for block in blocks for step in block.steps]
+    programs = [step for name in BLOCKS for step in steps_of(name)]
     assert sum(bool(step.said) for step in programs) >= 4
     n_python = sum(step.is_python for step in programs)
     assert n_python == sum(text.count("```python\n") for text in TEXTS.values())
 
 
+def test_every_session_and_all_output_in_the_documents_is_compared():
+    """A prompt says that a command is run: what is not stands without one, and without output."""
+    compared_below = {"README.md": 1, "docs/explanation/reasons.md": 1}
+    for name, text in TEXTS.items():
+        sessions = [block for block in BLOCKS[name] if not block.steps[0].is_python]
+        assert name in STORIES or len(sessions) == compared_below.get(name, 0), name
+        prompts = sum(len(block.steps) for block in sessions)
+        assert len(re.findall(r"^\$ ", text, re.M)) == prompts, name
+        if name != "docs/reference/command_line.md":  # it is compared as a whole
+            printed = sum(step.is_python and bool(step.said) for step in steps_of(name))
+            assert len(re.findall(r"^```text$", text, re.M)) == printed, name
+
+
+def test_commands_shown_without_output_have_options_that_exist():
+    verbs = dict(commands(main))
+    for text in TEXTS.values():
+        for block in re.findall(r"^```\n(.*?)^```$", text, re.S | re.M):
+            for line in re.findall(r"^devnet (.*)$", block, re.M):
+                words = re.split("[#|]", line)[0].split()
+                verb = next(path for path in verbs if path == tuple(words[: len(path)]))
+                known = {option for one in verbs[verb].params for option in one.opts}
+                assert {word for word in words if word.startswith("-")} <= known, line
+
+
 def test_a_score_adds_up_as_in_the_tutorial():
     (block,) = examples.blocks(TEXTS["docs/explanation/reasons.md"])
     (step,) = block.steps
-    steps = [one for block in BLOCKS["docs/tutorials/payments.md"] for one in block.steps]
-    (told,) = [one for one in steps if one.code == step.code]
+    (told,) = [one for one in steps_of("docs/tutorials/payments.md") if one.code == step.code]
     assert examples.is_as_said(step.said, told.said)
 
 
@@ -116,6 +143,8 @@ def test_commands_and_what_they_print_are_told_apart():
     assert block.is_slow
     assert [step.code for step in block.steps] == ["echo a \\\n    b\n", "true\n"]
     assert [step.said.strip() for step in block.steps] == ["a b", ""]
+    (found,) = examples.blocks(f"```sh\n$ no session\n```\n\n{page}")
+    assert found.steps == block.steps
 
 
 def test_the_readme_fits_on_a_few_screens():

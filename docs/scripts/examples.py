@@ -2,8 +2,9 @@
 
 A page is a story if its blocks go on from each other: all of them run in one folder, in order, and
 Python keeps its names. Pages of docs/tutorials are stories, and so are those that say
-`<!-- in order -->`. In other pages, every Python block stands for itself, and what is typed in a
-terminal is not run. `<!-- slow -->` before a block says that it takes longer than some seconds.
+`<!-- in order -->`. In other pages every Python block stands for itself. A prompt, `$ `, says that
+a command is run, so it belongs to stories; elsewhere commands are shown without one, and without
+output. `<!-- slow -->` before a block says that it takes longer than some seconds.
 
 `python docs/scripts/examples.py PAGE...` runs pages and writes what they now print into them.
 """
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FENCE = re.compile(
-    r"^```(?P<language>python|)\n(?P<code>.*?)^```$(?:\n\n^```text\n(?P<printed>.*?)^```$)?",
+    r"^```(?P<language>[^\n]*)\n(?P<code>.*?)^```$(?:\n\n^```text\n(?P<printed>.*?)^```$)?",
     re.S | re.M,
 )
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*\n)", re.M)
@@ -52,7 +53,7 @@ def blocks(text: str) -> list[Block]:
         code = match["code"]
         if match["language"] == "python":
             steps = [Step(code, match["printed"] or "", True)]
-        elif code.startswith("$ "):
+        elif not match["language"] and code.startswith("$ "):
             pieces = COMMAND.split(code)
             steps = [Step(*pair, False) for pair in zip(pieces[1::2], pieces[2::2], strict=True)]
         else:
@@ -125,7 +126,7 @@ def _renewed(step: Step, folder: Path, names: dict[str, Any]) -> Step:
     printed = run(step, folder, names)
     if LEFT_OUT.search(step.said) or is_as_said(step.said, printed):
         return step
-    blank = re.search(r"\n*\Z", step.said)[0] if step.said.strip() else "\n"
+    blank = re.search(r"\n*\Z", step.said)[0] if step.said.strip() else f"\n{step.said}"
     return step._replace(said=f"{printed.rstrip()}{blank}" if printed else "")
 
 
