@@ -1,7 +1,5 @@
-"""The scripts of examples/ and those that pages show run, and draw what the gallery shows."""
+"""The scripts of examples/ run, and draw what the gallery shows."""
 
-import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,38 +33,3 @@ def test_the_gallery_shows_every_example_and_examples_are_short():
         text = (ROOT / "examples" / f"{name}.py").read_text()
         assert text.startswith('"""')
         assert 30 <= len(text.splitlines()) <= 60
-
-
-SCHEDULE = (ROOT / "docs" / "how_to" / "schedule.md").read_text()
-
-
-@pytest.mark.parametrize(
-    ("drift", "weekday", "verbs", "code"),
-    [
-        (0, 3, ["drift", "score"], 0),
-        (0, 1, ["drift", "fit", "score"], 0),
-        (3, 3, ["drift", "fit", "score"], 0),
-        (2, 1, ["drift"], 2),
-        (1, 3, ["drift"], 1),
-    ],
-)
-def test_the_daily_script_does_what_exit_codes_ask_for(drift, weekday, verbs, code, tmp_path):
-    (script,) = re.findall(r"```sh\n(.*?)```", SCHEDULE, re.S)
-    (tmp_path / "daily.sh").write_text(script.replace("/srv/fraud", str(tmp_path)))
-    commands = {
-        "devnet": f'echo "$1" >> verbs; [ "$1" = drift ] && exit {drift}; exit 0',
-        "date": f'[ "$1" = +%u ] && echo {weekday} || echo 2026-11-16',
-    }
-    for name, does in commands.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
-        (tmp_path / name).chmod(0o755)
-    path = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(["sh", tmp_path / "daily.sh"], env={**os.environ, **path}, check=False)
-    assert done.returncode == code
-    assert (tmp_path / "verbs").read_text().split() == verbs
-
-
-def test_the_dag_is_short_and_is_python():
-    (program,) = re.findall(r"```py\n(.*?)```", SCHEDULE, re.S)
-    assert len(program.splitlines()) <= 25
-    compile(program, "dag", "exec")
