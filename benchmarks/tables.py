@@ -1,7 +1,7 @@
 """Tables from file to file, against merely reading them with pyarrow: `make bench`.
 
 `python benchmarks/tables.py` measures everything; a section's name measures that one only. `--rows`
-sets the rows of the longest tables of `scoring`, `memory_of_scoring` and `memory_of_fit`.
+sets the rows of the longest tables of `scoring` and of the sections on memory.
 """
 
 import subprocess
@@ -158,6 +158,42 @@ def memory_of_fit(effort: Effort, folder: Path) -> None:
         table.unlink()
 
 
+def write_numbers(path: Path, n_rows: int, n_columns: int) -> None:
+    """A table of plain numbers, in which 30 anomalies are labelled."""
+    generator = np.random.default_rng(0)
+    writer = None
+    for start in range(0, n_rows, 10_000):
+        rows = generator.normal(size=(min(10_000, n_rows - start), n_columns))
+        is_anomaly = (np.arange(len(rows)) < 30) & (start == 0)
+        rows[is_anomaly] += 1
+        columns = {f"column {i}": rows[:, i] for i in range(n_columns)}
+        batch = pa.table({**columns, "label": is_anomaly.astype(int)})
+        writer = writer or pq.ParquetWriter(path, batch.schema)
+        writer.write_table(batch)
+    writer.close()
+
+
+def memory_by_columns(effort: Effort, folder: Path) -> None:
+    n_rows = effort.longest(300_000)
+    print(f"\nPeak memory by the number of columns, {n_rows:,} rows of numbers, a process each")
+    fit = (
+        "from devnet.tables import TableModel\n"
+        "TableModel(sys.argv[3], random_state=0).fit(sys.argv[1], 'label').save(sys.argv[2])"
+    )
+    score = (
+        "from devnet import load; from devnet.tables import score_table\n"
+        "score_table(load(sys.argv[2]), sys.argv[1], sys.argv[3])"
+    )
+    table, model, output = (folder / name for name in ("rows.parquet", "model", "scored.parquet"))
+    for n_columns in (10,) if effort.is_quick else (10, 100, 300, 1000):
+        write_numbers(table, n_rows, n_columns)
+        for method in METHODS:
+            fitting = in_own_process(fit, table, model, method)
+            scoring = in_own_process(score, table, model, output)
+            name = f"{n_columns:>5,} columns, {method}"
+            print(f"  {name:<33} fit {fitting:>8}, scoring {scoring:>8}", flush=True)
+
+
 def commands(effort: Effort, folder: Path) -> None:
     table = folder / "payments.parquet"
     n_rows = effort.rows(N_FITTED)
@@ -229,6 +265,7 @@ SECTIONS = (
     explanations,
     in_a_folder(memory_of_scoring),
     in_a_folder(memory_of_fit),
+    in_a_folder(memory_by_columns),
 )
 
 if __name__ == "__main__":

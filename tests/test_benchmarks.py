@@ -17,6 +17,7 @@ SECTIONS = {
     ],
     "tables": [
         *("scoring", "encoding", "commands", "explanations", "memory_of_scoring", "memory_of_fit"),
+        "memory_by_columns",
     ],
     "lazy_updates": ["news20", "URL"],
     "advice": ["rules"],
