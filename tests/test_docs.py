@@ -159,6 +159,21 @@ def test_the_index_lists_every_page_and_the_site_has_it():
         assert f'"{page}"' in site
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How do I set a threshold?",
+        "Why was this row flagged?",
+        "How do I use 5 labels?",
+        "How do I score a billion rows?",
+        "What does the p-value promise?",
+        "Where does it lose against others?",
+    ],
+)
+def test_the_index_has_one_link_for_what_everybody_asks(question):
+    assert TEXTS["docs/README.md"].count(f"- [{question}](") == 1
+
+
 def test_the_page_of_the_command_line_is_what_help_prints():
     assert TEXTS["docs/reference/command_line.md"] == script("command_line").page()
 
