@@ -79,7 +79,7 @@ def test_large_finite_values_whose_sum_overflows_are_fine():
 def test_every_row_is_in_one_span_and_spans_are_not_short(n, n_cores, at_least):
     done = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("os.cpu_count", lambda: n_cores)
+        patch.setattr("devnet.core.cores.cpu_count", lambda: n_cores)
         in_threads(n, done.append, at_least=at_least)
     assert len(done) <= n_cores
     assert sorted(row for span in done for row in range(span.start, span.stop)) == list(range(n))

@@ -123,7 +123,7 @@ def test_threads_do_not_change_scores(monkeypatch):
     model, rows, expected = _fitted_once()
     many = np.tile(rows, (20, 1))
     for n_threads in (1, 3):
-        monkeypatch.setattr("os.cpu_count", lambda n=n_threads: n)
+        monkeypatch.setattr("devnet.core.cores.cpu_count", lambda n=n_threads: n)
         np.testing.assert_array_equal(model.anomaly_score(many), np.tile(expected, 20))
     rows, y, _ = wide_task(0)
     wide = quick().fit(rows, y)

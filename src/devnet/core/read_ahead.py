@@ -4,11 +4,12 @@ Only few large items are held at once: what an item takes while it is worked on 
 its size.
 """
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
+
+from devnet.core.cores import n_cores
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -58,7 +59,7 @@ def map_ahead(
     first result is yielded; a large one waits for all others, and all others wait for it. An error
     is raised at its position. Closing ends the threads.
     """
-    n_threads = n_threads or os.cpu_count() or 1
+    n_threads = n_threads or n_cores()
     workers = ThreadPoolExecutor(n_threads)
     coming: deque[Future[Made]] = deque()
     try:

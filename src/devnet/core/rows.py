@@ -3,7 +3,6 @@
 Nothing here copies the whole matrix: rows become float32 when they are drawn.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -11,6 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+
+from devnet.core.cores import n_cores
 
 WIDE = 4096  # from this many columns on, sparse rows are never made dense, not even in batches
 CHECKED_VALUES = 1 << 18  # values per step of a check for finite values
@@ -196,7 +197,7 @@ def in_threads(n_rows: int, do: Callable[[slice], None], at_least: int = SPAN_RO
     if n_rows < 2 * at_least:
         do(slice(0, n_rows))
         return
-    cut = spans(n_rows, os.cpu_count() or 1, at_least)
+    cut = spans(n_rows, n_cores(), at_least)
     if len(cut) == 1:
         do(cut[0])
         return

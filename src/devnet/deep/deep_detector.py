@@ -1,6 +1,7 @@
 """DeepDetector: what the detectors of images and of sequences share."""
 
 from abc import abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.utils import Tags
 from devnet.core.arrays import is_module
 from devnet.core.rows import Rows
 from devnet.deep.methods import require_torch
+from devnet.deep.threads import one_torch_thread
 from devnet.detectors.deviation_detector import DeviationDetector
 
 
@@ -54,6 +56,10 @@ class DeepDetector(DeviationDetector):
         network.draw_output_units(generators)
         self.architecture_ = self._architecture()
         return network
+
+    def _threads(self, network: Any) -> AbstractContextManager[None]:
+        """One for networks of ours, which then learn the same on any number of cores."""
+        return nullcontext() if is_module(self.hidden) else one_torch_thread()
 
     def _network_of(self, tensors: dict[str, np.ndarray]) -> Any:
         from devnet.engine.module_network import ModuleNetwork

@@ -1,18 +1,18 @@
 """NetworkDetector: what all detectors trained by gradients share."""
 
 import logging
-import os
 import re
 import sys
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.callback import ProgressBar, with_callbacks
 
 from devnet.core.arrays import Array, is_module, mean_over, one_blas_thread, to_numpy
+from devnet.core.cores import n_cores
 from devnet.core.labels import Labels
 from devnet.core.model_file import field, is_finite_number
 from devnet.core.parameters import Constraint, number, one_of, whole_number
@@ -134,13 +134,17 @@ class NetworkDetector(FewLabelDetector):
         )
         objective = self._objective(network, n_steps, generators)
         batches = sampler.batches(network.to_device, sparse=network.first_kernel is not None)
-        n_products = self.batch_size * network.parameters.shape[1]
-        with one_blas_thread() if n_products < THREADED_PRODUCTS else nullcontext():
+        with self._threads(network):
             training = self._train(network, batches, objective, n_batches)
         network.end_training()
         self.network_ = network
         self._record(training, resume=resume)
         self._after_training(rows, halves, generators)
+
+    def _threads(self, network: Any) -> AbstractContextManager[None]:
+        """Limits the threads of training."""
+        n_products = self.batch_size * network.parameters.shape[1]
+        return one_blas_thread() if n_products < THREADED_PRODUCTS else nullcontext()
 
     def _steps_of_an_epoch(self, n_rows: int) -> int:
         return int(self.n_batches)
@@ -250,7 +254,7 @@ class NetworkDetector(FewLabelDetector):
             for selection, outputs in self.network_.outputs(rows, span, self._n_made()):
                 scores[selection] = to_single(self._mean_score(outputs))
 
-        cut = spans(rows.shape[0], (os.cpu_count() or 1) if self.is_thread_safe else 1)
+        cut = spans(rows.shape[0], n_cores() if self.is_thread_safe else 1)
         if len(cut) == 1:
             score_span(cut[0])
         else:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from devnet import __version__
+from devnet.core.cores import n_cores
 from devnet.datasets.image_sets import IMAGE_SETS, load_images
 from devnet.datasets.raw_tables import RAW_TABLES
 from devnet.datasets.raw_texts import RAW_TEXTS, load_texts
@@ -77,7 +78,7 @@ def run_experiment(
         The records of all these runs, finished or failed.
     """
     if n_workers is None:
-        n_workers = (os.cpu_count() or 1) if experiment.in_parallel else 1
+        n_workers = n_cores() if experiment.in_parallel else 1
     with ResultsFile(results) as file:
         done_elsewhere = EqualRuns(others if experiment.in_parallel else ())
         session = _Session(runs, file, done_elsewhere, on_progress)

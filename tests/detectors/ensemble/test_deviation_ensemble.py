@@ -174,7 +174,7 @@ def test_layouts_do_not_matter():
 @pytest.mark.parametrize("n_cores", [1, 3, 64, None])
 def test_results_do_not_depend_on_the_number_of_cores(n_cores, monkeypatch):
     model, rows, y = fitted()
-    monkeypatch.setattr("os.cpu_count", lambda: n_cores)
+    monkeypatch.setattr("devnet.core.cores.cpu_count", lambda: n_cores)
     check_same(quick().fit(rows, y), model, rows)
 
 

@@ -160,7 +160,7 @@ def test_a_network_is_the_same_whatever_the_others_and_the_cores_are(seed, monke
     pool = make_pool(seed)
     parameters = []
     for n_cores, n_networks in ((1, 3), (2, 3), (3, 3), (1, 2)):
-        monkeypatch.setattr("os.cpu_count", lambda n_cores=n_cores: n_cores)
+        monkeypatch.setattr("devnet.core.cores.cpu_count", lambda n_cores=n_cores: n_cores)
         parameters.append(trained(seed, pool, n_networks)[0].network.parameters)
     for other in parameters[1:]:
         np.testing.assert_array_equal(other, parameters[0][: len(other)])

@@ -94,7 +94,7 @@ def test_the_shifted_columns_contribute_most(seed):
 def test_trees_do_not_depend_on_the_number_of_cores(seed, monkeypatch):
     pool, found = make_pool(seed), []
     for n_cores in (1, 2, 5, 64):
-        monkeypatch.setattr("os.cpu_count", lambda n_cores=n_cores: n_cores)
+        monkeypatch.setattr("devnet.core.cores.cpu_count", lambda n_cores=n_cores: n_cores)
         trees, out_of_bag = grow_trees(pool, margin=5.0, generators=spawn(seed))
         found.append([trees.score(pool.rows), *out_of_bag])
     for other in found[1:]:

@@ -70,7 +70,7 @@ def test_boxes_of_two_columns_are_found_that_networks_and_swapped_trees_blur(see
 def test_trees_do_not_depend_on_the_number_of_cores(seed, monkeypatch):
     pool, found = make_pool(seed), []
     for n_cores in (1, 2, 5, 64):
-        monkeypatch.setattr("os.cpu_count", lambda n_cores=n_cores: n_cores)
+        monkeypatch.setattr("devnet.core.cores.cpu_count", lambda n_cores=n_cores: n_cores)
         grown = grow_pu_trees(pool, margin=5.0, generators=spawn(seed), n_extra=3)
         found.append([part for trees, votes in grown for part in (trees.score(pool.rows), *votes)])
     for other in found[1:]:

@@ -2,15 +2,15 @@
 
 import asyncio
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from support.payment_tables import make_table
 from support.services import json_rows, quick_model, served_model
 
+from devnet.serving.service import waiting_room
 from devnet.serving.service.refusal import Refusal
-from devnet.serving.service.waiting_room import MOST_ROWS, QUICK, WaitingRoom
+from devnet.serving.service.waiting_room import MOST_ROWS, WaitingRoom
 
 TABLE = make_table(300, seed=1)[0]
 ROWS = json_rows(TABLE)
@@ -122,7 +122,7 @@ def test_who_gave_up_is_not_scored(held):
     assert held.sizes == [1, 1]
 
 
-def test_a_quick_model_scores_in_the_thread_of_the_loop(held):
+def test_a_quick_model_scores_in_the_thread_of_the_loop(held, monkeypatch):
     """After its first batch, which tells how quick it is; a slow one has a thread of its own."""
     threads = []
 
@@ -132,14 +132,13 @@ def test_a_quick_model_scores_in_the_thread_of_the_loop(held):
         await asyncio.gather(*(room.score(held, [row]) for row in ROWS[:20]))
 
     def run(slow):
+        monkeypatch.setattr(waiting_room, "QUICK", 0.0 if slow else 60.0)  # on any machine
         threads.clear()
         score = held._model.score
         held.sizes.clear()
 
         def noted(batch):
             threads.append(threading.current_thread() is threading.main_thread())
-            if slow:
-                time.sleep(2 * QUICK)
             return score(batch)
 
         held.score = lambda batch: held.sizes.append(len(batch)) or noted(batch)

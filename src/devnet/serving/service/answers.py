@@ -63,9 +63,10 @@ class Answer(NamedTuple):
 
 def _values(column: pa.Array) -> Iterable[str]:
     """The values of a column as JSON; numbers are finite, as they have ranks."""
-    if pa.types.is_floating(column.type) and not column.null_count:
-        return map(float.__repr__, column.to_pylist())
-    return map(_ENCODER.encode, column.to_pylist())
+    values = column.to_pylist()
+    if values and (pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
+        return _ENCODER.encode(values)[1:-1].split(",")  # none of them has a comma
+    return map(_ENCODER.encode, values)
 
 
 def _as_array(ids: Sequence[Any] | pa.Array) -> pa.Array:

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from devnet.serving.service.asked import Asked
+from devnet.serving.service.json_columns import JsonColumn
 from devnet.serving.service.limits import Limits
 from devnet.serving.service.refusal import Refusal
 from devnet.serving.service.served_model import ServedModel
@@ -31,8 +32,11 @@ def read_json(body: bytes, model: ServedModel, limits: Limits) -> Asked:
 
 def typed(rows: list[dict[str, Any]], model: ServedModel) -> pa.RecordBatch:
     """Rows as a batch, typed by what the model learned; refuses the first value that is wrong."""
-    columns = [one.array([row.get(one.name) for row in rows]) for one in model.json_columns]
-    return pa.RecordBatch.from_arrays(columns, model.taken.names)
+    names = model.taken.names
+    by_row = [[*map(row.get, names)] for row in rows]  # a row at a time, while the cache has it
+    by_column = [*map(list, zip(*by_row, strict=True))] or [[] for _ in names]
+    columns = map(JsonColumn.array, model.json_columns, by_column)
+    return pa.RecordBatch.from_arrays([*columns], names)
 
 
 def too_many(n_rows: int, most: int) -> Refusal:

@@ -1,7 +1,6 @@
 """A model that is ready to answer: what it takes, what it says of columns, and its scores."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -11,6 +10,7 @@ from typing import Any, Literal, final
 
 import pyarrow as pa
 
+from devnet.core.cores import n_cores
 from devnet.core.rows import spans
 from devnet.core.sentence import UserError
 from devnet.detectors.base import ScoreError
@@ -79,7 +79,7 @@ class ServedModel:
 
     def _in_pieces(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Scores of many rows, by all cores, as the command does."""
-        cut = spans(len(batch), os.cpu_count() or 1, PIECE)
+        cut = spans(len(batch), n_cores(), PIECE)
         pieces = [batch.slice(one.start, one.stop - one.start) for one in cut]
         with ThreadPoolExecutor(len(cut)) as pool:
             jobs = [pool.submit(self._scorers[None], piece) for piece in pieces]
