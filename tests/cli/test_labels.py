@@ -46,7 +46,7 @@ def imported(devnet, *more):
 def test_import_says_what_it_did_and_does_it_once(devnet):
     done = imported(devnet)
     assert done.stdout == (
-        "20 labels of known.csv recorded in review.db.\n0 were known already, 0 rows have none.\n"
+        "20 labels of known.csv recorded in review.db.\n0 were known already, 0 rows of the file without a verdict.\n"
     )
     again = imported(devnet, "--json")
     assert json.loads(again.stdout) == {
@@ -70,9 +70,9 @@ def test_conflicts_and_gone_rows_are_told(devnet, tmp_path):
     (tmp_path / "more.csv").write_text("payment,state\nX1,fraud\n")
     swapped = ("--anomaly", "cleared", "--normal", "fraud")
     done = devnet(*IMPORT, *swapped)
-    assert "Note: 20 rows have another verdict in review.db; these stay; --replace" in done.stderr
+    assert "Note: 20 rows have another verdict in review.db, which stays; --replace" in done.stderr
     done = devnet(*IMPORT, *swapped, "--replace")
-    assert "20 rows have another verdict in review.db; these were replaced." in done.stderr
+    assert "20 rows have another verdict in review.db, which was replaced." in done.stderr
     words = ("labels", "import", "review.db", "more.csv", *WORDS, "--table", "p.parquet")
     done = devnet(*words)
     assert done.exit_code == 0, done.output

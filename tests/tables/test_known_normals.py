@@ -165,6 +165,11 @@ def test_the_label_of_normal_rows_is_set_aside(counts, n_missing, anomaly, norma
     assert find_label_values("label", counts, n_missing, anomaly, normal) == expected
 
 
+def test_a_column_in_which_nothing_is_labelled_yet_gets_a_sentence():
+    with pytest.raises(TableError, match="'label' is empty in all 9 rows: no labelled anomaly"):
+        find_label_values("label", {}, 9, "fraud", "fine")
+
+
 # However long the table is
 
 

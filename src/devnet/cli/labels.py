@@ -109,14 +109,14 @@ def _echo_imported(
 
     if done.n_other:
         rows = count_text(done.n_other, "row has", "rows have")
-        fate = "were replaced" if replace else "stay; --replace replaces them"
-        echo_notes([f"{rows} another verdict in {store}; these {fate}."])
+        fate = "was replaced" if replace else "stays; --replace replaces it"
+        echo_notes([f"{rows} another verdict in {store}, which {fate}."])
     if done.n_gone and table is not None:
         echo_notes([gone_note(done.n_gone, store, table)])
     echo(
         f"{count_text(done.n_added, 'label', 'labels')} of {file} recorded in {store}.",
         f"{count_text(done.n_known, 'was', 'were')} known already, "
-        f"{count_text(done.n_without, 'row has', 'rows have')} none.",
+        f"{count_text(done.n_without, 'row', 'rows')} of the file without a verdict.",
     )
 
 

@@ -187,7 +187,7 @@ def find_label_values(
 
     The label of normal rows is never guessed, and never guessed to mark anomalies.
     """
-    if normal is None:
+    if normal is None or not counts:
         return LabelValues(find_anomaly_value(label, counts, n_missing, anomaly), None)
     found = _named(label, counts, "normal", normal)
     if anomaly is not None and same_label(anomaly, [found]) is not None:
