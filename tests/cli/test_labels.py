@@ -46,7 +46,8 @@ def imported(devnet, *more):
 def test_import_says_what_it_did_and_does_it_once(devnet):
     done = imported(devnet)
     assert done.stdout == (
-        "20 labels of known.csv recorded in review.db.\n0 were known already, 0 rows of the file without a verdict.\n"
+        "20 labels of known.csv recorded in review.db.\n"
+        "0 were known already, 0 rows of the file without a verdict.\n"
     )
     again = imported(devnet, "--json")
     assert json.loads(again.stdout) == {

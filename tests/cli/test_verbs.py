@@ -212,7 +212,7 @@ BAD_TABLES = {
     "three.csv": (b"a,fraud\n1,0\n2,1\n3,2\n", "unlabelled: --anomaly 0"),
     "unlabelled.csv": (b"a,fraud\n1,\n2,\n3,\n", "is empty in all 3 rows: no labelled anomaly"),
     "zero.csv": (b"a,fraud\n1,0\n2,0\n3,0\n", "every label in 'fraud' is '0'"),
-    "latin.csv": ("a,fraud\nMüller,1\nB,0\n".encode("latin1"), "iconv -f latin1 -t utf8"),
+    "latin.csv": ("a,fraud\nMüller,1\nB,0\n".encode("latin1"), "iconv -f WINDOWS-1252 -t UTF-8"),
     "nul.csv": (b"a,fraud\nx\0y,1\nb,0\n", "has a NUL byte"),
     "excel.csv": (b"PK\x03\x04rest", "Excel"),
     "cut.parquet": (b"PAR1 and no more", "damaged or incomplete"),

@@ -178,3 +178,19 @@ def test_without_anomalies_rows_are_unlabelled_or_known_normal():
     assert unlabelled(["ok", None], 2, normal_label="ok").is_normal.tolist() == [True, False]
     assert unlabelled([0, 1, 2], 3, normal_label=2) is None
     assert unlabelled([0, None], 2) is None
+
+
+@pytest.mark.parametrize(("other", "anomaly"), [("fraud", "ok"), (-1, 1), ("anomaly", "normal")])
+def test_a_label_of_most_rows_is_not_taken_for_that_of_anomalies(other, anomaly):
+    """Unless somebody says so: the larger of two values is only a guess."""
+    y = np.array([other] * 2 + [anomaly] * 8)
+    with pytest.raises(ValueError, match=f"8 of 10 rows have the label .* pos_label={other!r}"):
+        read_labels(y)
+    assert read_labels(y, pos_label=other).is_anomaly.sum() == 2
+    assert read_labels(y, pos_label=anomaly).is_anomaly.sum() == 8
+    assert read_labels(y, classes=np.array([other, anomaly])).is_anomaly.sum() == 8
+
+
+@pytest.mark.parametrize("y", [[0, 1, 1, 1, 1], [False, True, True, True, True]])
+def test_ones_mark_anomalies_however_many_there_are(y):
+    assert read_labels(y).is_anomaly.sum() == 4

@@ -321,3 +321,28 @@ def test_edited_files_get_a_sentence(model, tmp_path, edit):
     model_file.write(path, header, tensors)
     with pytest.raises(devnet.ModelFileError, match="file"):
         devnet.load(path)
+
+
+@pytest.mark.parametrize("rows", [np.arange(N) < 3, [1.5], ["a"]])
+def test_rows_to_explain_are_numbers(model, table, rows):
+    with pytest.raises(TypeError, match="by their numbers, counted from 0.*flatnonzero"):
+        model.explain(table, rows)
+
+
+def test_a_name_is_no_policy(table):
+    model = TableModel("DevNet", random_state=0).fit(table, "fraud")
+    model.policy = "budget"
+    with pytest.raises(TypeError, match="policy='budget' is no alert policy"):
+        model.predict(table)
+    with pytest.raises(TypeError, match="policy='budget' is no alert policy"):
+        model.save("never")
+
+
+def test_a_column_of_numbers_and_texts_is_read_as_text(table):
+    """As a worksheet has it, and as a CSV file is read."""
+    frame = table.to_pandas()
+    frame["size"] = pd.Series([10, "small", None, 2.5] * (N // 4), dtype=object)
+    model = TableModel("DevNet", random_state=0).fit(frame, "fraud")
+    assert model.encoder_.left_out.keys().isdisjoint({"size"})
+    texts = frame.assign(size=frame["size"].where(frame["size"].isna(), frame["size"].map(str)))
+    assert model.score(frame).equals(model.score(texts))

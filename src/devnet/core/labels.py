@@ -8,6 +8,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 MISSING_IS = "unlabelled"  # name of missing text labels in `classes_`
+MOST_ANOMALIES = 0.7  # share of rows above which the larger label is no good guess for anomalies
 
 
 class Labels(NamedTuple):
@@ -73,6 +74,7 @@ def read_labels(
     _refuse_other_than_two_values(present, others)
     if classes is None:
         classes = _name_classes(present, not is_other.all(), pos_label)
+        _refuse_many_anomalies(others, len(values), classes, pos_label)
         if normal_label is not None and len(present) == 1:
             classes = _pair(normal_label, classes[1])
     elif pos_label is not None and pos_label != classes[1]:
@@ -252,6 +254,22 @@ def _refuse_other_than_two_values(present: np.ndarray, known: np.ndarray) -> Non
         f"{len(present)} different values ({shown}{', ...' if len(present) > 4 else ''}). Use "
         "y == value to mark the rows that are labelled anomalies."
     )
+
+
+def _refuse_many_anomalies(
+    others: np.ndarray, n_rows: int, classes: np.ndarray, pos_label: Any
+) -> None:
+    """Refuse a guess that makes most rows anomalies, as of "fraud" and "ok", or of -1 and 1."""
+    other, anomaly = classes.tolist()
+    n_anomalies = int((others == anomaly).sum())
+    if pos_label is not None or {other, anomaly} == {0, 1}:
+        return
+    if n_anomalies > MOST_ANOMALIES * n_rows:
+        raise ValueError(
+            f"{n_anomalies:,} of {n_rows:,} rows have the label {anomaly!r}, the larger of two, "
+            f"which would mark anomalies; if {other!r} marks them, give pos_label={other!r}, else "
+            f"pos_label={anomaly!r}."
+        )
 
 
 def _name_classes(present: np.ndarray, has_missing: bool, pos_label: Any) -> np.ndarray:

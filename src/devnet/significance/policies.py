@@ -350,8 +350,17 @@ POLICIES: dict[str, type[AlertPolicy]] = {
 }
 
 
+def check_policy(policy: Any) -> None:
+    """Refuse what is no policy, such as the name of one."""
+    if not isinstance(policy, AlertPolicy):
+        raise TypeError(
+            f"policy={policy!r} is no alert policy; give one such as devnet.Budget(100)."
+        )
+
+
 def policy_to_json(policy: AlertPolicy) -> dict[str, Any]:
     """A policy as JSON values: its name and its parameters."""
+    check_policy(policy)
     (name,) = (name for name, kind in POLICIES.items() if type(policy) is kind)
     return {"policy": name, **asdict(policy)}  # type: ignore[call-overload]
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from devnet.detectors.base import ScoreError
 from devnet.significance.calibration import Calibration
-from devnet.significance.policies import Alarm, AlertPolicy, Threshold
+from devnet.significance.policies import Alarm, AlertPolicy, Threshold, check_policy
 from devnet.significance.ranks import ConformalRanks
 from devnet.tables.readings.table_reader import TableReader, Tally
 from devnet.tables.score_columns import ALERT, NOMINAL, P_VALUE, SCORE
@@ -69,8 +69,9 @@ class RowScores:
 
 def alert_threshold(model: Calibrated, policy: AlertPolicy | None, scores: Any = ()) -> Threshold:
     """The score above which rows are alerts, given the scores of a table if they matter."""
-    prior_quantile = model.detector_.prior_quantile
-    return (policy or model.policy).threshold(model.calibration_, scores, prior_quantile)
+    chosen = policy or model.policy
+    check_policy(chosen)
+    return chosen.threshold(model.calibration_, scores, model.detector_.prior_quantile)
 
 
 def scored_columns(

@@ -307,7 +307,13 @@ class TableModel(ClassifierMixin, BaseEstimator):
 
     def explain(self, table: Any, rows: int | Sequence[int]) -> list[Explanation]:
         """Why rows have their scores, given their numbers, counted from 0."""
-        return OpenedTable(self, table).explain([rows] if isinstance(rows, int) else rows)
+        numbers = np.atleast_1d(rows)
+        if numbers.dtype.kind not in "iu" and numbers.size:
+            raise TypeError(
+                f"rows are given by their numbers, counted from 0, but rows has {numbers.dtype} "
+                "values; of a mask, give numpy.flatnonzero(mask)."
+            )
+        return OpenedTable(self, table).explain(numbers.astype(int).tolist())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "encoder_")

@@ -46,7 +46,7 @@ def test_gaps_are_told():
         ({"heat": list("abcdef")}, {}, "channel 'heat' holds string, which are no numbers"),
         ({"fault": list("abcdef")}, {"label": "fault"}, "label 'fault' holds string"),
         ({}, {"label": "falt"}, "the table has no column 'falt'; its columns are time, load"),
-        ({}, {"channels": ["x"]}, "no column 'x'.*Name one of them with channel"),
+        ({}, {"channels": ["x"]}, "no column 'x'.*name another column with channel"),
         ({"x\n": [0] * 6}, {"channels": ["y\n"]}, r"no column 'y\\\\n'"),
     ],
 )

@@ -182,7 +182,7 @@ def test_text_that_is_not_utf8_is_told_with_the_command(text, where, write):
     write(text, encoding="latin1")
     found = sentence()
     assert where in found
-    assert "iconv -f latin1 -t utf8 t.csv > NEW" in found
+    assert "iconv -f WINDOWS-1252 -t UTF-8 t.csv > NEW" in found
 
 
 def test_what_is_no_text_gets_a_sentence(write):

@@ -21,7 +21,7 @@ from devnet.deep.kept_model import KeptModel
 from devnet.deep.sequences.score_series import ScoredSeries, find_events, score_series
 from devnet.deep.sequences.sequence_devnet import SequenceDevNet
 from devnet.deep.sequences.series_calibration import SeriesRanks, fit_series
-from devnet.deep.sequences.series_table import SeriesTable, read_series
+from devnet.deep.sequences.series_table import SeriesTable, check_columns, read_series
 from devnet.significance.policies import AlertPolicy, Budget, FalseAlarmRate
 from devnet.tables.score_columns import ALERT, P_VALUE, SCORE
 from devnet.tables.sources.opening import open_table
@@ -207,9 +207,9 @@ class SeriesModel(KeptModel):
 
 def _read(source: Any, time: str, channels: Sequence[str], label: str | None) -> SeriesTable:
     """The series of a table, of which only the columns that matter are read."""
-    wanted = None if not channels else [time, *channels, *([label] if label else [])]
-    known = set(source.schema.names)
-    names = source.schema.names if wanted is None else [one for one in wanted if one in known]
+    wanted = [time, *channels, *([label] if label else [])] if channels else source.schema.names
+    check_columns(source.schema.names, time=time, channels=channels, label=label)
+    names = [one for one in source.schema.names if one in wanted]
     batches = list(source.batches(names))
     table = pa.Table.from_batches(batches, pa.schema([source.schema.field(n) for n in names]))
     return read_series(table, time=time, channels=channels, label=label)

@@ -42,21 +42,29 @@ def read_series(
     label : str, optional
         Column with 1 (or true) in the rows of known anomalies.
     """
+    check_columns(table.column_names, time=time, channels=channels, label=label)
     names = tuple(channels) or tuple(n for n in table.column_names if n not in (time, label))
-    for setting, name in [("time", time), ("label", label), *(("channel", n) for n in names)]:
-        if name is not None and name not in table.column_names:
-            raise UserError(
-                f"the table has no column {visible(name)!r}; its columns are "
-                f"{', '.join(visible(n) for n in table.column_names)}. Name one of them with ",
-                Setting(setting),
-                ".",
-            )
     if not names or not table.num_rows:
         raise UserError("the table has no rows or no channels; give a table with both.")
     times, ticks = _times(table.column(time), time)
     series = np.stack([_channel(table.column(name), name) for name in names], axis=1)
     marks = np.zeros(len(times), bool) if label is None else _marks(table.column(label), label)
     return SeriesTable(series, times, names, intervals_of(marks), _gaps(ticks))
+
+
+def check_columns(
+    present: Sequence[str], *, time: str, channels: Sequence[str], label: str | None
+) -> None:
+    """Refuse a table that does not have the columns of a series."""
+    for setting, name in [("time", time), ("label", label), *(("channel", n) for n in channels)]:
+        if name is not None and name not in present:
+            raise UserError(
+                f"the table has no column {visible(name)!r}; its columns are "
+                f"{', '.join(visible(n) for n in present)}. Give a table that has it, or name "
+                "another column with ",
+                Setting(setting),
+                ".",
+            )
 
 
 def intervals_of(marks: np.ndarray) -> list[tuple[int, int]]:

@@ -28,7 +28,7 @@ class SameTable:
         try:
             for file in self._files:
                 file.check()
-            is_same = paths_of(self._name) == [file.path for file in self._files]
+            is_same = paths_of(self._name) == [file.typed for file in self._files]
         except (TableError, OSError):
             is_same = False
         if not is_same:

@@ -36,7 +36,7 @@ def not_utf8(name: str, where: str) -> TableError:
     """The error about text in another encoding."""
     return TableError(
         f"{name} holds text that is not UTF-8 {where}; convert the file first: "
-        f"iconv -f latin1 -t utf8 {quote(name)} > NEW"
+        f"iconv -f WINDOWS-1252 -t UTF-8 {quote(name)} > NEW"
     )
 
 

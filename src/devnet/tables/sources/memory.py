@@ -132,7 +132,21 @@ def _from_pandas(frame: Any) -> pa.Table:
     """Convert without the index; names that are not text become text."""
     names = [str(name) for name in frame.columns]
     check_names(names, NAME)
-    return pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False)
+    named = frame.set_axis(names, axis=1)
+    try:
+        return pa.Table.from_pandas(named, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # values of several kinds, as of a worksheet
+        return pa.Table.from_pandas(_in_text(named), preserve_index=False)
+
+
+def _in_text(frame: Any) -> Any:
+    """The same frame, with texts in columns that hold texts among other values."""
+    mixed = {}
+    for name, column in frame.items():
+        is_text = column.dropna().map(lambda value: isinstance(value, str))
+        if column.dtype == object and is_text.any() and not is_text.all():
+            mixed[name] = column.where(column.isna(), column.map(str))
+    return frame.assign(**mixed)
 
 
 def _from_matrix(matrix: np.ndarray) -> pa.Table:
