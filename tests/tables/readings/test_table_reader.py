@@ -33,6 +33,17 @@ def test_unknown_among_words_stays_a_category_unless_it_is_named():
     assert found["colour"] == ["red", None]
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_rows_from_the_middle_of_a_table_are_read_like_others(kind):
+    texts = pa.array(["$1", "far from here", *["$5", "unknown", "$7"] * 9], kind)
+    columns = {"price": texts, "colour": texts}
+    batch = pa.record_batch({name: column[2:] for name, column in columns.items()})
+    reader = TableReader.learn(batch, Conventions(missing=("unknown",)), may_be_codes=False)
+    found = reader.only(["price"]).read(batch, Tally())
+    found.validate(full=True)
+    assert found.to_pydict() == {"price": [5, None, 7] * 9, "colour": ["$5", None, "$7"] * 9}
+
+
 def test_9999_is_a_number_unless_it_is_named():
     columns = {"age": [41, 9999], "weight": ["5 kg", "9999"], "height": [1.5, 9999.0]}
     assert read(columns)[1]["age"] == [41, 9999]

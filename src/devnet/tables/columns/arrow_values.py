@@ -96,6 +96,14 @@ def is_dictionary(arrow_type: pa.DataType) -> bool:
     return bool(pa.types.is_dictionary(arrow_type))
 
 
+def unsliced(texts: pa.Array) -> pa.Array:
+    """The texts in an array of their own, not as a part of a longer one.
+
+    Up to version 23, Arrow's `if_else` of a null and such a part gives texts of other rows.
+    """
+    return pa.concat_arrays([texts]) if texts.offset else texts
+
+
 def plain(values: pa.Array) -> pa.Array:
     """The values themselves, whether stored as a dictionary, as runs or as an extension."""
     if isinstance(values, pa.ExtensionArray):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from devnet.core.wording import is_number
-from devnet.tables.columns.arrow_values import is_dictionary, kind_of, plain
+from devnet.tables.columns.arrow_values import is_dictionary, kind_of, plain, unsliced
 
 MARKERS = (
     *("", "-", "--", "---", "–", "—", ".", "..", "...", "?", "??", "*", "x", "\\n"),
@@ -36,7 +36,7 @@ def without(values: pa.Array, missing: Collection[str]) -> pa.Array:
         texts = plain(values).cast(pa.large_string()) if is_dictionary(values.type) else values
         trimmed = pc.utf8_trim_whitespace(texts)
         is_meant = pc.is_in(trimmed, value_set=pa.array(list(missing), trimmed.type))
-        found = pc.if_else(is_meant, pa.scalar(None, texts.type), texts)
+        found = pc.if_else(is_meant, pa.scalar(None, texts.type), unsliced(texts))
         return found.cast(values.type) if is_dictionary(values.type) else found
     numbers = [float(text) for text in missing if is_number(text)]
     if kind != "number" or not numbers or pa.types.is_duration(plain(values).type):

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from devnet.core.model_file import field, is_text
 from devnet.core.sentence import Sentence, Setting
 from devnet.core.wording import join_words
+from devnet.tables.columns.arrow_values import unsliced
 from devnet.tables.readings.currencies import CURRENCIES, CURRENCY_OF
 from devnet.tables.readings.number_shape import (
     MAX_UNIT,
@@ -118,7 +119,7 @@ class NumberReading(Reading):
 
     def read(self, values: pa.Array) -> pa.Array:
         """Numbers; null where a text is not one."""
-        texts = values.cast(pa.large_string())
+        texts = unsliced(values.cast(pa.large_string()))
         is_read = pc.match_substring_regex(texts, self._pattern)
         texts = pc.if_else(is_read, texts, pa.scalar(None, pa.large_string()))
         found = self._bare(texts).cast(pa.float64())
