@@ -2,14 +2,24 @@
 PYTHON ?= python3
 BIN = .venv/bin
 SOURCES = src tests benchmarks docs/scripts examples release
-OLDEST_TESTS = $(addprefix tests/,core engine significance detectors/test_sklearn_contract.py cli/test_verbs.py \
-    tables/test_encoder.py tables/test_scoring.py tables/test_table_model.py serving/onnx/test_table_models.py serving/service)
+OLDEST_TESTS = $(addprefix tests/,core engine significance explanation deep serving/onnx serving/service serving/cluster \
+    detectors/test_base.py detectors/test_deviation_network.py detectors/competitors/test_boosting_libraries.py \
+    tables/readings tables/sources tables/test_encoder.py tables/test_scoring.py tables/test_table_model.py \
+    serving/test_scoring_on_a_cluster.py review/test_store.py review/server/test_doors.py review/server/test_queue_views.py \
+    report/test_fit_page.py cli/test_verbs.py cli/test_export.py)
+NEWEST_TESTS = $(addprefix tests/,core engine significance detectors/test_base.py detectors/test_deviation_network.py \
+    tables/readings tables/test_encoder.py tables/test_scoring.py serving/onnx/test_matrix_models.py serving/service \
+    review/test_store.py review/server/test_doors.py report/test_fit_page.py cli/test_verbs.py)
+TOOLS = hypothesis pandas polars pytest pytest-xdist
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 # Figures in documents and results are those of processors without AVX-512; others compute alike with these settings.
 test check reproduce picture: export OPENBLAS_CORETYPE ?= Haswell
 test check reproduce picture: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
+# Tests fill the cores by processes. Threads of theirs, above all torch's, would wait for each other most of the time.
+test check oldest newest: export OMP_NUM_THREADS ?= 1
+PYTEST = -m pytest -q --numprocesses auto --dist worksteal
 
-.PHONY: help demo docs test check campaign recipes browser picture bench reproduce oldest release clean
+.PHONY: help demo docs test check campaign recipes browser picture bench reproduce setup oldest newest release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 11
@@ -32,13 +42,13 @@ docs: .venv/documented  ## build the site in build/site; a dead link fails
 	@touch $@
 
 test: .venv/installed  ## set up and run all tests, on all cores
-	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile
+	$(BIN)/python $(PYTEST)
 
 check: .venv/installed  ## check format, lint and types, and run the fast tests
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile -m "not slow"
+	$(BIN)/python $(PYTEST) -m "not slow"
 
 campaign: .venv/installed  ## try thousands of damaged models, odd tables, kills and hostile names; may be stopped and resumed
 	PYTHONPATH=tests $(BIN)/python -m campaigns
@@ -70,16 +80,29 @@ reproduce: .venv/installed  ## run all experiments again (QUICK=1: ten minutes) 
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group raw --group feedback
 	$(BIN)/devnet experiment reproduce $(if $(QUICK),--quick)
 
-oldest: .venv-oldest/installed  ## run the tests of every room with the oldest versions that are allowed
-	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -q --numprocesses auto --dist loadfile \
-	    -m "not slow" -W ignore::DeprecationWarning $(OLDEST_TESTS)
+setup: .venv/documented .venv-oldest/installed .venv-newest/installed  ## set up what all jobs of .ci/run need
+
+oldest: .venv-oldest/installed  ## run tests of every room with the oldest Python here and the oldest versions allowed
+	.venv-oldest/bin/python $(PYTEST) -m "not slow" -W ignore::DeprecationWarning $(OLDEST_TESTS)
 
 .venv-oldest/installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv-oldest
+	$$($(PYTHON) release/pythons.py oldest) -m venv --clear .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(PYTHON) release/lower_bounds.py > .venv-oldest/constraints.txt
 	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt \
-	    --editable ".[all,dask,onnx]" httpx hypothesis pandas pytest pytest-xdist
+	    --editable ".[all,dask,images,onnx,torch]" lightgbm $(TOOLS) httpx
+	@touch $@
+
+newest: .venv-newest/installed  ## run the demo and tests from the wheel with the newest Python here
+	.venv-newest/bin/python -m pip install --quiet --no-deps --force-reinstall .
+	.venv-newest/bin/devnet demo --folder build/newest --rows 10000
+	.venv-newest/bin/python $(PYTEST) -m "not slow" $(NEWEST_TESTS)
+
+# Without torch: not every index has a build without CUDA for every Python.
+.venv-newest/installed: pyproject.toml constraints.txt
+	$$($(PYTHON) release/pythons.py newest) -m venv --clear .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-newest/bin/python -m pip install --quiet --constraint constraints.txt ".[all,dask,onnx]" $(TOOLS) httpx2
 	@touch $@
 
 release: .venv/installed  ## check and tag a release: make release VERSION=1.2.0
@@ -87,4 +110,4 @@ release: .venv/installed  ## check and tag a release: make release VERSION=1.2.0
 	$(BIN)/python release/release.py $(VERSION)
 
 clean:  ## remove the environment and caches
-	rm -rf .venv .venv-oldest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,7 @@
 """Print the oldest versions that pyproject.toml allows, as constraints for pip.
 
-torch is pinned as in constraints.txt: older builds are not on every index, and fill gigabytes.
+torch is pinned as in constraints.txt: older builds without CUDA are not on every index, and those
+with it fill gigabytes.
 """
 
 import re
@@ -8,7 +9,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LEFT_OUT = {"all", "boosting"}  # the first repeats others; rivals are no dependencies
+LEFT_OUT = {"all"}  # it repeats others
+TOOLS = "torch|pytest.*|hypothesis|polars"
 
 
 def lower_bounds() -> list[str]:
@@ -21,7 +23,7 @@ def lower_bounds() -> list[str]:
     for one in named:
         name, version = re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", one).groups()
         oldest[name] = version
-    pinned = re.findall(r"^(torch|pytest.*|hypothesis)==(.+)$", _constraints(), re.M)
+    pinned = re.findall(rf"^({TOOLS})==(.+)$", _constraints(), re.M)
     return sorted(f"{name}=={version}" for name, version in {**oldest, **dict(pinned)}.items())
 
 

@@ -1,9 +1,13 @@
-"""The Python versions of this machine that devnet supports, oldest first."""
+"""The Python versions of this machine that devnet supports, oldest first.
+
+`python release/pythons.py newest` prints which program is the newest; `oldest`, the oldest.
+"""
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 OLDEST = (3, 11)  # as `requires-python` says
@@ -30,3 +34,15 @@ def oldest_and_newest() -> list[str]:
     """The interpreters to try a release with; one, if there is no other."""
     every = list(found().values())
     return list(dict.fromkeys([every[0], every[-1]])) if every else []
+
+
+def main(which: str) -> None:
+    """Print one of them, and say so if there is no choice."""
+    ends = oldest_and_newest() or [sys.executable]
+    if len(ends) == 1:
+        print(f"{ends[0]} is the only Python here: the oldest and the newest", file=sys.stderr)
+    print(ends[{"oldest": 0, "newest": -1}[which]])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

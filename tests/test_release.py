@@ -80,7 +80,9 @@ def test_lower_bounds_name_every_dependency_once(tool):
     names = [bound.partition("==")[0] for bound in bounds]
     assert len(set(names)) == len(names)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert {re.match(r"[\w-]+", one)[0] for one in project["dependencies"]} <= set(names)
+    extras = [group for name, group in project["optional-dependencies"].items() if name != "all"]
+    for group in (project["dependencies"], *extras):
+        assert {re.match(r"[\w-]+", one)[0] for one in group} <= set(names)
     assert "numpy==2.0" in bounds
 
 
@@ -88,6 +90,32 @@ def test_the_oldest_and_the_newest_python_are_found(tool):
     pythons = tool("pythons")
     assert sys.version_info[:2] in pythons.found()
     assert 1 <= len(pythons.oldest_and_newest()) <= 2
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_a_machine_with_one_python_is_told_so(tool, n, monkeypatch, capsys):
+    pythons = tool("pythons")
+    monkeypatch.setattr(pythons, "found", lambda: {(3, 11 + i): f"python-{i}" for i in range(n)})
+    for which, expected in (("oldest", "python-0"), ("newest", f"python-{n - 1}")):
+        pythons.main(which)
+        printed, said = capsys.readouterr()
+        assert printed.strip() == (expected if n else sys.executable)
+        assert ("is the only Python here" in said) == (n < 2)
+
+
+def test_both_hosts_run_the_jobs_of_the_makefile():
+    jobs = re.findall(r"^job (?:--\S+ )?(\w+)$", (ROOT / ".ci" / "run").read_text(), re.M)
+    assert {"docs", "newest", "oldest", "test"} <= set(jobs)
+    assert set(jobs) <= set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))
+    for host in (".github/workflows/ci.yml", ".gitlab-ci.yml"):
+        assert re.search(r"bash \.ci/run$", (ROOT / host).read_text(), re.M)
+
+
+def test_the_tests_of_old_and_new_versions_exist():
+    makefile = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+    for which in ("OLDEST_TESTS", "NEWEST_TESTS"):
+        (paths,) = re.findall(rf"^{which} = \$\(addprefix tests/,(.+)\)$", makefile, re.M)
+        assert all((ROOT / "tests" / path).exists() for path in paths.split())
 
 
 def test_the_citation_names_the_last_release():

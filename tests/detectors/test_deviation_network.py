@@ -139,18 +139,20 @@ def test_threads_do_not_change_scores(monkeypatch):
 def test_overlapping_threads_give_blas_its_threads_back():
     from concurrent.futures import ThreadPoolExecutor
 
-    from threadpoolctl import threadpool_info
+    from threadpoolctl import threadpool_info, threadpool_limits
 
     def blas_threads():
         return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
 
     model, rows, expected = _fitted_once()
     many = np.tile(rows, (20, 1))
-    before = blas_threads()
-    with ThreadPoolExecutor(3) as pool:
-        for scores in pool.map(model.anomaly_score, [many] * 6):
-            np.testing.assert_array_equal(scores, np.tile(expected, 20))
-    assert blas_threads() == before
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with ThreadPoolExecutor(3) as pool:
+            for scores in pool.map(model.anomaly_score, [many] * 6):
+                np.testing.assert_array_equal(scores, np.tile(expected, 20))
+        assert blas_threads() == before
+    assert 2 in before
 
 
 def test_narrow_sparse_rows_train_exactly_as_dense_ones(task):
