@@ -2,21 +2,21 @@
 PYTHON ?= python3
 BIN = .venv/bin
 SOURCES = src tests benchmarks docs/scripts examples release
-OLDEST_TESTS = $(addprefix tests/,core engine significance explanation deep serving/onnx serving/service serving/cluster \
-    detectors/test_base.py detectors/test_deviation_network.py detectors/competitors/test_boosting_libraries.py \
-    tables/readings tables/sources tables/test_encoder.py tables/test_scoring.py tables/test_table_model.py \
-    serving/test_scoring_on_a_cluster.py review/test_store.py review/server/test_doors.py review/server/test_queue_views.py \
-    report/test_fit_page.py cli/test_verbs.py cli/test_export.py)
-NEWEST_TESTS = $(addprefix tests/,core engine significance detectors/test_base.py detectors/test_deviation_network.py \
-    tables/readings tables/test_encoder.py tables/test_scoring.py serving/onnx/test_matrix_models.py serving/service \
-    review/test_store.py review/server/test_doors.py report/test_fit_page.py cli/test_verbs.py)
+OLDEST_TESTS = $(addprefix tests/,core engine significance explanation deep detectors/test_base.py \
+    detectors/competitors/test_boosting_libraries.py tables/readings tables/sources tables/test_encoder.py \
+    tables/test_scoring.py tables/test_table_model.py serving/onnx serving/service serving/test_scoring_on_a_cluster.py \
+    review/test_store.py review/server/test_doors.py review/server/test_queue_views.py report/test_fit_page.py \
+    cli/test_export.py cli/test_wrong_words.py cli/test_shell_hints.py)
+NEWEST_TESTS = $(addprefix tests/,core engine significance detectors/test_base.py tables/readings tables/test_encoder.py \
+    tables/test_scoring.py serving/onnx/test_matrix_models.py serving/service review/test_store.py \
+    review/server/test_doors.py report/test_fit_page.py cli/test_export.py cli/test_wrong_words.py cli/test_shell_hints.py)
 TOOLS = hypothesis pandas polars pytest pytest-xdist
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 # Figures in documents and results are those of processors without AVX-512; others compute alike with these settings.
 test check reproduce picture: export OPENBLAS_CORETYPE ?= Haswell
 test check reproduce picture: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
 # Tests fill the cores by processes. Threads of theirs, above all torch's, would wait for each other most of the time.
-test check oldest newest: export OMP_NUM_THREADS ?= 1
+test check picture oldest newest: export OMP_NUM_THREADS ?= 1
 PYTEST = -m pytest -q --numprocesses auto --dist worksteal
 
 .PHONY: help demo docs test check campaign recipes browser picture bench reproduce setup oldest newest release clean
