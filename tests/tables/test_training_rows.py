@@ -81,3 +81,11 @@ def test_fraud_with_a_capital_and_with_a_space_is_one_label():
         assert rows.spellings == ["fraud", "Fraud", "fraud "]
         assert rows.labelled.rows["label"].to_pylist() == written[:4]
         assert len(rows.unlabelled.rows) == N - 4
+
+
+def test_a_label_column_that_is_not_there_is_told_before_anything_is_read(monkeypatch):
+    source = open_table(table().drop_columns("label"))
+    for name in ("first_rows", "batches"):
+        monkeypatch.setattr(type(source), name, lambda *_: pytest.fail("rows were read"))
+    with pytest.raises(TableError, match="unknown column 'label'"):
+        read_training_rows(source, "label", generator=np.random.default_rng(0))

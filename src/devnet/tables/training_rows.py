@@ -19,7 +19,7 @@ from devnet.tables.reservoir import Reservoir, Sample, smallest
 from devnet.tables.sources.parts import Part, Spread, first_numbers, whole
 from devnet.tables.sources.source import Source
 from devnet.tables.table_error import TableError, UnfitValueError
-from devnet.tables.table_summary import TableSummary
+from devnet.tables.table_summary import TableSummary, known_column
 from devnet.tables.training_pass import (
     OnRows,
     Stopped,
@@ -112,6 +112,8 @@ def read_training_rows(
     """
     unused = {*ignore, *([id_column] if id_column else [])}
     labels = {label} if label is not None else set()
+    for name in labels:
+        known_column(name, source.schema)  # before anything is read: wide tables take long
     as_written = {*labels, *(unused - {*also_read}), *categorical}
     reader = _learned_reader(source, conventions, as_written)
     uncut = frozenset({*labels, *([id_column] if id_column else []), *also_read})
