@@ -268,3 +268,15 @@ def test_columns_that_are_never_missing_are_written(suffix, tmp_path):
         write(batch)
     found = pa.Table.from_batches(open_table(tmp_path / f"t{suffix}").batches())
     assert found["a"].to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("out.csv.gz", "out.parquet, out.csv or"), ("a.b.docx", "a.b.parquet, a.b.csv or")],
+)
+def test_the_advice_for_a_suffix_is_a_name_that_works(name, advice, tmp_path):
+    with (
+        pytest.raises(TableError, match=f"call it {re.escape(advice)}"),
+        open_output(tmp_path / name, make_batch().schema),
+    ):
+        pass

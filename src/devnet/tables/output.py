@@ -219,9 +219,12 @@ def _writer_of(
         )
     open_writer = _by_suffix(suffix, distinct, spreadsheet_safe)
     if open_writer is None:
+        inner = Path(path.stem)  # out.csv of out.csv.gz
+        is_format = _by_suffix(inner.suffix.lower(), distinct, spreadsheet_safe) is not None
+        stem = inner.stem if is_format else path.stem
         raise TableError(
             f"{path} has the suffix {suffix!r}, which names no format to write; call it "
-            f"{path.stem}.parquet, {path.stem}.csv or {path.stem}.arrow."
+            f"{stem}.parquet, {stem}.csv or {stem}.arrow."
         )
     nested = [field.name for field in schema if pa.types.is_nested(field.type)]
     if nested and suffix in DELIMITERS:
