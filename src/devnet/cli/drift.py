@@ -29,15 +29,15 @@ def drift(
     """Compare TABLE with what MODEL learned.
 
     Looks at missing values, values that are new or outside the learned range, how values are
-    spread, the share of alerts, and scores. Says only what matters and is hardly chance: a table
-    like that of training is left in peace 99 times in 100.
+    spread, the share of alerts, and scores. Reports a change only if it matters and is unlikely to
+    be chance: of 100 tables like that of training, at most about one is a false alarm.
 
     For schedulers: the exit code is 0 if nothing has changed, 3 if something has, 2 on bad input.
 
     \b
     devnet drift fraud.devnet today.parquet
     devnet drift fraud.devnet today.parquet --report drift.html
-    devnet drift fraud.devnet today.parquet --json || devnet fit ...
+    devnet drift fraud.devnet today.parquet; [ $? -eq 3 ] && devnet fit ...
     """
     from devnet.core.whole_file import check_target
     from devnet.tables import find_drift

@@ -33,7 +33,7 @@ def export(
     the policy given here, or above a score: a graph sees one batch at a time, so a budget or a
     false discovery rate needs --threshold. `devnet score model.onnx TABLE` runs it as a check.
 
-    \\b
+    \b
     devnet export fraud.devnet fraud.onnx
     devnet export fraud.devnet fraud.onnx --threshold 6.5
     """

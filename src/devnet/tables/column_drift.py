@@ -31,7 +31,7 @@ class Cause(StrEnum):
 
 
 class Change(NamedTuple):
-    """A difference from training that matters and is hardly chance."""
+    """A difference from training that matters and is unlikely to be chance."""
 
     column: str | None  # None for alerts and scores
     cause: Cause

@@ -73,8 +73,8 @@ class Drift(NamedTuple):
 def find_drift(model: "TableModel", table: Any, *, on_rows: OnRows | None = None) -> Drift:
     """Compare a table with what a model learned: its columns, its alerts and its scores.
 
-    A change is reported if it matters and is hardly chance: a table whose rows are drawn like
-    those of training has any change with a probability of about 1% at most.
+    A change is reported if it matters and is unlikely to be chance: a table whose rows are drawn
+    like those of training has any change with a probability of about 1% at most.
 
     Parameters
     ----------
