@@ -151,23 +151,28 @@ def test_the_readme_fits_on_a_few_screens():
     assert len(README.splitlines()) <= 150
 
 
-def test_the_index_lists_every_page_and_the_site_has_it():
+def test_the_index_lists_every_page_by_its_title_and_the_site_has_it():
     site = (ROOT / "zensical.toml").read_text()
     for name in PAGES:
         page = name.removeprefix("docs/")
-        assert page == "README.md" or f"]({page})" in TEXTS["docs/README.md"]
+        title = TEXTS[name].split("\n")[0].removeprefix("# ")
+        assert page == "README.md" or f"- [{title}]({page})" in TEXTS["docs/README.md"]
         assert f'"{page}"' in site
 
 
 @pytest.mark.parametrize(
     "question",
     [
+        "How do I install it?",
         "How do I set a threshold?",
         "Why was this row flagged?",
         "How do I use 5 labels?",
+        "When do I retrain?",
         "How do I score a billion rows?",
+        "How do I deploy it without Python?",
         "What does the p-value promise?",
         "Where does it lose against others?",
+        "How do I remove a person's data?",
     ],
 )
 def test_the_index_has_one_link_for_what_everybody_asks(question):
