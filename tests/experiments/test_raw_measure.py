@@ -76,5 +76,5 @@ def test_tables_to_tune_on_and_tables_put_aside_are_averaged_apart():
     made = tables(experiment, records)
     assert [table.title for table in made][-1] == "AUC-PR, mean"
     averages = {row[0].text: row[1].text for row in made[0].rows}
-    assert averages["Average, to tune on"] == "0.500"
-    assert averages["Average, put aside"] == "0.300"
+    assert averages["Average, development"] == "0.500"
+    assert averages["Average, held out"] == "0.300"

@@ -57,7 +57,8 @@ def comparison_table(cells: Cells, metric: str) -> ResultTable:
         )
     left_out = [dataset for dataset in cells.datasets if dataset not in averaged]
     if averaged and left_out:
-        notes.append(f"Averages leave out {', '.join(left_out)}.")
+        theirs_too = "; the paper's are recomputed without them" if in_paper else ""
+        notes.append(f"Averages leave out {', '.join(left_out)}{theirs_too}.")
     header = ["Data"]
     for method in cells.methods:
         header += [method, "paper"] if method in in_paper else [method]

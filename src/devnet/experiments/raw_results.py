@@ -1,4 +1,4 @@
-"""Methods side by side on real data, those to tune on and those put aside."""
+"""Methods side by side on real data, the development sets and those held out."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ def _title(cells: Cells, settings: dict[str, Any]) -> str:
 
 def _table(cells: Cells, title: str, settings: list[dict[str, Any]]) -> ResultTable:
     halves = {
-        "to tune on": [name for name in cells.datasets if name not in PUT_ASIDE],
-        "put aside": [name for name in cells.datasets if name in PUT_ASIDE],
+        "development": [name for name in cells.datasets if name not in PUT_ASIDE],
+        "held out": [name for name in cells.datasets if name in PUT_ASIDE],
     }
     rows = []
     for half, names in halves.items():
