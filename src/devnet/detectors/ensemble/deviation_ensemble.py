@@ -167,7 +167,7 @@ class DeviationEnsemble(FewLabelDetector):
 
     @with_callbacks
     def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from further labels for the same rows, in a fraction of the time of `fit`.
+        """Learn from further labels for the same rows.
 
         The encoding, the pool and the bags stay; hidden anomalies are screened and trees grown
         again, and networks resume from their weights. Meant for an analyst who labels some rows,
