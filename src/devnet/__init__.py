@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from devnet.deep.sequences.windows import windows
     from devnet.detectors.deviation_network import DevNet
     from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
+    from devnet.detectors.ensemble.review_ensemble import ReviewEnsemble
     from devnet.detectors.rank_deviation import RankDeviation
+    from devnet.detectors.taught_deviation import TaughtDeviation
     from devnet.engine.data_reference import DataReference, HybridReference
     from devnet.engine.reference_scores import GaussianPrior
     from devnet.engine.standard_prior import StandardPrior
@@ -52,12 +54,14 @@ __all__ = [
     "ImageModel",
     "ModelFileError",
     "RankDeviation",
+    "ReviewEnsemble",
     "Scorer",
     "SequenceDevNet",
     "SeriesModel",
     "StandardPrior",
     "TableError",
     "TableModel",
+    "TaughtDeviation",
     "WindowFeatures",
     "__version__",
     "export",
@@ -86,12 +90,14 @@ _HOMES = {  # imported when asked for, so that `import devnet` and `devnet --hel
     "ImageModel": "devnet.deep.images.image_model",
     "ModelFileError": "devnet.core.model_file",
     "RankDeviation": "devnet.detectors.rank_deviation",
+    "ReviewEnsemble": "devnet.detectors.ensemble.review_ensemble",
     "Scorer": "devnet.tables.scorer",
     "SequenceDevNet": "devnet.deep.sequences.sequence_devnet",
     "SeriesModel": "devnet.deep.sequences.series_model",
     "StandardPrior": "devnet.engine.standard_prior",
     "TableError": "devnet.tables.table_error",
     "TableModel": "devnet.tables.table_model",
+    "TaughtDeviation": "devnet.detectors.taught_deviation",
     "WindowFeatures": "devnet.deep.sequences.window_features",
     "export": "devnet.serving.onnx.exporting",
     "find_alerts": "devnet.tables.alerts",

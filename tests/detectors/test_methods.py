@@ -7,7 +7,15 @@ from support.model_files import write_sealed
 import devnet
 from devnet import DevNet
 from devnet.core import model_file
-from devnet.detectors.methods import HAND_OVER, METHODS, RECOMMENDED, method_for
+from devnet.detectors.methods import (
+    HAND_OVER,
+    METHODS,
+    NAMED,
+    REVIEW_METHODS,
+    REVIEWING,
+    find_method,
+    method_for,
+)
 
 
 @pytest.mark.parametrize("device", ["auto", "cpu", "cuda", "cuda:7"])
@@ -27,5 +35,10 @@ def test_a_file_that_names_a_device_opens(device, task, tmp_path):
 
 def test_a_table_without_a_labelled_anomaly_has_a_method_that_needs_none():
     rows = np.random.default_rng(0).normal(size=(50, 3))
-    METHODS[method_for(0)]().fit(rows, np.zeros(50))
-    assert method_for(HAND_OVER) == method_for(1000) == RECOMMENDED
+    NAMED[method_for(0)]().fit(rows, np.zeros(50))
+    assert method_for(HAND_OVER) == method_for(1000) == REVIEWING
+
+
+def test_methods_for_reviews_are_found_by_name_but_not_compared_by_default():
+    assert not METHODS.keys() & REVIEW_METHODS.keys()
+    assert all(find_method(name) is method for name, method in REVIEW_METHODS.items())

@@ -13,7 +13,15 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.tasks import make_task
 
-from devnet import DataReference, DeviationEnsemble, DevNet, HybridReference, StandardPrior
+from devnet import (
+    DataReference,
+    DeviationEnsemble,
+    DevNet,
+    HybridReference,
+    ReviewEnsemble,
+    StandardPrior,
+    TaughtDeviation,
+)
 from devnet.competitors import (
     REPEN,
     BalancedLogistic,
@@ -46,6 +54,8 @@ EXPECTED_FAILURES = {
     IForest: DRAWS,
     PUBaggedTrees: DRAWS,
     RankDeviation: DRAWS,
+    TaughtDeviation: DRAWS,
+    ReviewEnsemble: DRAWS,
     BalancedLogistic: dict.fromkeys(WEIGHT_CHECKS, RELATIVE),
     XGBoost: dict.fromkeys(WEIGHT_CHECKS, RELATIVE),
     CatBoost: dict.fromkeys(WEIGHT_CHECKS, RELATIVE),
@@ -68,6 +78,8 @@ EXPECTED_FAILURES = {
         PUBaggedTrees(n_trees=10),
         BalancedLogistic(),
         RankDeviation(),
+        TaughtDeviation(),
+        ReviewEnsemble(n_networks=2, n_trees=5),
         GradientBoosting(n_trees=10, learning_rate=0.5),
         *(
             method(n_trees=10, learning_rate=0.5)

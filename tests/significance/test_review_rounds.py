@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from devnet import DeviationEnsemble, DevNet
+from devnet import DeviationEnsemble, DevNet, ReviewEnsemble
 from devnet.significance.calibration import calibrate
 from devnet.significance.ranks import ConformalRanks
 
@@ -43,6 +43,10 @@ def wide_rows(generator, n):
 
 def ensemble(seed):
     return DeviationEnsemble(4, 12, normal_label=NORMAL, random_state=seed)
+
+
+def review_ensemble(seed):
+    return ReviewEnsemble(4, 12, normal_label=NORMAL, random_state=seed)
 
 
 def devnet(seed):
@@ -85,6 +89,8 @@ def excess(shares):
     [
         (wide_rows, ensemble, False),
         (table_rows, devnet, False),
+        (table_rows, review_ensemble, True),
+        pytest.param(table_rows, review_ensemble, False, marks=pytest.mark.slow),
         pytest.param(table_rows, ensemble, False, marks=pytest.mark.slow),
         pytest.param(table_rows, ensemble, True, marks=pytest.mark.slow),
     ],

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import scipy.sparse as sp
 
-from devnet.detectors.methods import METHODS
+from devnet.detectors.methods import NAMED
 
 SMALL = {"n_epochs": 1, "n_batches": 2, "n_networks": 2, "n_trees": 4}
 KINDS = ("dense", "wide")
@@ -13,7 +13,7 @@ KINDS = ("dense", "wide")
 
 def small(name, **parameters):
     """A detector that is fitted in a moment."""
-    kind = METHODS[name]
+    kind = NAMED[name]
     own = kind().get_params(deep=False)
     chosen = {"random_state": 0, **SMALL, **parameters}
     return kind(**{key: value for key, value in chosen.items() if key in own})

@@ -25,14 +25,18 @@ from devnet.detectors.competitors import (
 from devnet.detectors.competitors.boosting_libraries import LIBRARY_METHODS
 from devnet.detectors.deviation_network import DevNet
 from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
+from devnet.detectors.ensemble.review_ensemble import ReviewEnsemble
 from devnet.detectors.own_estimator import import_estimator
 from devnet.detectors.rank_deviation import RankDeviation
+from devnet.detectors.taught_deviation import TaughtDeviation
 from devnet.engine.data_reference import REFERENCES
 
 PARAMETER_KINDS: dict[str, Any] = {**REFERENCES, "Layout": Layout}  # as model files name them
 ADDED_PARAMETERS = {"layout", "normal_label"}  # since 0.1.0; a file without one means the default
 RECOMMENDED = "deviation ensemble"  # for tables
-STARTING = "rank deviation"  # for tables with fewer labelled anomalies than HAND_OVER
+STARTING = "rank deviation"  # for tables in which nothing was judged
+TAUGHT = "taught deviation"  # for reviewed tables with fewer anomalies than HAND_OVER
+REVIEWING = "review ensemble"  # for reviewed tables with more
 HAND_OVER = 3
 
 METHODS: dict[str, type[FewLabelDetector]] = {  # with the names and order of the result tables
@@ -48,6 +52,11 @@ METHODS: dict[str, type[FewLabelDetector]] = {  # with the names and order of th
     STARTING: RankDeviation,
     **{m.__name__: m for m in LIBRARY_METHODS if find_spec(m.library)},  # if installed
 }
+REVIEW_METHODS: dict[str, type[FewLabelDetector]] = {  # for tables under review alone
+    TAUGHT: TaughtDeviation,
+    REVIEWING: ReviewEnsemble,
+}
+NAMED = METHODS | REVIEW_METHODS
 
 
 def find_method(name: str) -> Callable[..., Any]:
@@ -56,7 +65,7 @@ def find_method(name: str) -> Callable[..., Any]:
     Parameters
     ----------
     name : str
-        One of `METHODS`, or the import path of your own estimator.
+        One of `NAMED`, or the import path of your own estimator.
 
     Returns
     -------
@@ -73,15 +82,15 @@ def find_method(name: str) -> Callable[..., Any]:
     """
     if ":" in name:
         return import_estimator(name)
-    return METHODS[known(name, METHODS, "method")]
+    return NAMED[known(name, NAMED, "method")]
 
 
 def method_for(n_anomalies: int) -> str:
-    """The method to rank a table with, given how many anomalies are labelled in it.
+    """The method to rank a table with for review, given how many anomalies are labelled in it.
 
     One or two anomalies may lead the ensemble astray: it looks for rows like them alone.
     """
-    return RECOMMENDED if n_anomalies >= HAND_OVER else STARTING
+    return REVIEWING if n_anomalies >= HAND_OVER else TAUGHT
 
 
 def restore(
@@ -103,7 +112,7 @@ def restore(
         Detectors of other rooms that the file may hold.
     """
     name = field(header, "method", lambda value: isinstance(value, str))
-    classes = {method.__name__: method for method in (*METHODS.values(), *LIBRARY_METHODS, *others)}
+    classes = {method.__name__: method for method in (*NAMED.values(), *LIBRARY_METHODS, *others)}
     if name not in classes:
         raise ModelFileError(
             f"the model was saved by a method {cut(name)!r} that is unknown here; known methods "

@@ -36,7 +36,7 @@ class OwnEstimator(BaseEstimator):
         if sample_weight is not None:
             raise ValueError(
                 f"{type(self).__name__} takes no sample_weight; leave it out, or use a method of "
-                "devnet.detectors.methods.METHODS."
+                "devnet.detectors.methods.NAMED."
             )
         self.estimator.fit(X, y)
         return self

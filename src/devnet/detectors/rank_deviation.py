@@ -121,14 +121,8 @@ class RankDeviation(FewLabelDetector):
     def _learn(
         self, rows: Rows, labels: Labels, sample_weight: np.ndarray | None, *, resume: bool
     ) -> None:
-        generator = as_generator(self.random_state)
-        chosen = np.arange(rows.shape[0])
-        if sample_weight is not None:  # the first exponential clocks to ring are a weighted draw
-            chosen = np.flatnonzero(sample_weight)
-            clocks = generator.standard_exponential(len(chosen)) / sample_weight[chosen]
-            chosen = np.sort(chosen[np.argsort(clocks)[:LEARNED_ROWS]])
-        chosen = choose_rows(chosen, LEARNED_ROWS, generator)
-        if rows.is_sparse and rows.shape[1] >= WIDE:
+        chosen = learned_rows(rows, sample_weight, as_generator(self.random_state))
+        if is_wide(rows):
             self.usual_ = UsualSets.of(rows.sparse(chosen))
         else:
             self.usual_ = UsualColumns.of(rows.dense(chosen))
@@ -156,6 +150,23 @@ class RankDeviation(FewLabelDetector):
         kind = UsualSets if "rarity" in tensors else UsualColumns
         self.usual_ = kind.from_tensors(tensors, self.n_features_in_)
         refuse_unknown(tensors, self._tensors())
+
+
+def learned_rows(
+    rows: Rows, sample_weight: np.ndarray | None, generator: np.random.Generator
+) -> np.ndarray:
+    """The rows that tell what is usual, by number, ascending."""
+    chosen = np.arange(rows.shape[0])
+    if sample_weight is not None:  # the first exponential clocks to ring are a weighted draw
+        chosen = np.flatnonzero(sample_weight)
+        clocks = generator.standard_exponential(len(chosen)) / sample_weight[chosen]
+        chosen = np.sort(chosen[np.argsort(clocks)[:LEARNED_ROWS]])
+    return choose_rows(chosen, LEARNED_ROWS, generator)
+
+
+def is_wide(rows: Rows) -> bool:
+    """Whether rows are known by which columns they have."""
+    return bool(rows.is_sparse and rows.shape[1] >= WIDE)
 
 
 class UsualColumns:

@@ -1,7 +1,7 @@
 """The methods of the feedback experiment: each learns from anomalies, dismissed rows and others.
 
 `fit` takes 1 for a known anomaly, -1 for a dismissed row and 0 for any other, with or without an
-anomaly among them. As long as there are too few, all but AADForest rank by `RankDeviation`: a
+anomaly among them. As long as there are too few, all but AADForest rank by how far rows deviate: a
 method that cannot start would otherwise be compared by its first guess alone.
 """
 
@@ -22,6 +22,8 @@ class InTheLoop(BaseEstimator):
     ----------
     base : str
         A name in `METHODS`.
+    start : str
+        The one to rank with while too few anomalies are known.
     dismissed : float, optional
         How many unlabelled rows a dismissed one weighs as. By default the detector is told that it
         is known to be normal.
@@ -34,11 +36,13 @@ class InTheLoop(BaseEstimator):
         self,
         base: str = RECOMMENDED,
         *,
+        start: str = STARTING,
         dismissed: float | None = None,
         learns: bool = True,
         random_state: int | None = None,
     ) -> None:
         self.base = base
+        self.start = start
         self.dismissed = dismissed
         self.learns = learns
         self.random_state = random_state
@@ -47,7 +51,7 @@ class InTheLoop(BaseEstimator):
         """Learn from all that is known."""
         if hasattr(self, "model_") and not self.learns:
             return self
-        method = find_method(self.base if (y == ANOMALY).sum() >= HAND_OVER else STARTING)
+        method = find_method(self.base if (y == ANOMALY).sum() >= HAND_OVER else self.start)
         if self.dismissed is None:
             self.model_ = method(normal_label=NORMAL, random_state=self.random_state).fit(X, y)
             return self

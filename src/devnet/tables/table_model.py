@@ -24,7 +24,7 @@ from devnet.core.names import known
 from devnet.core.parameters import check_parameters
 from devnet.core.seeds import RANDOM_STATE, as_generator, draw_seed
 from devnet.detectors.base import FewLabelDetector
-from devnet.detectors.methods import METHODS, RECOMMENDED
+from devnet.detectors.methods import NAMED, RECOMMENDED
 from devnet.detectors.methods import restore as restore_detector
 from devnet.significance.calibration import Calibration, calibrate
 from devnet.significance.policies import (
@@ -73,7 +73,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     method : str, default="deviation ensemble"
-        The detector: a name in `devnet.detectors.methods.METHODS`.
+        The detector: a name in `devnet.detectors.methods.NAMED`.
     parameters : mapping, optional
         Its parameters.
     ignore : str or collection of str
@@ -219,7 +219,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
         """
         check_parameters(self, {"random_state": RANDOM_STATE})
         generator = as_generator(self.random_state)
-        method = METHODS[known(self.method, METHODS, "method")]
+        method = NAMED[known(self.method, NAMED, "method")]
         detector = method(random_state=draw_seed(generator), **(self.parameters or {}))
         labels = given_labels(table, label, needed=detector.needs_labels)
         categorical = names_of(self.categorical)
