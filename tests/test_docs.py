@@ -328,13 +328,13 @@ def test_what_reviews_find_is_that_of_the_committed_results():
         ]
         return f"{sum(values) / len(values):.0f}"
 
-    known, kept = ("dismissed rows known", "never fitted again")
+    review, known, kept = ("review ensemble", "dismissed rows known", "never fitted again")
     few = " ".join(TEXTS["docs/how_to/few_labels.md"].split())
     assert (
-        f"found {found(known, 5)} anomalies when each round taught the next, {found(kept, 5)} "
+        f"found {found(review, 5)} anomalies when each round taught the next, {found(kept, 5)} "
         in few
     )
-    assert f"from no label at all, {found(known, 0)} and {found(kept, 0)} " in few
+    assert f"from no label at all, {found(review, 0)} and {found(kept, 0)} " in few
     unlabelled = found("dismissed rows unlabelled", 5)
     normals = " ".join(TEXTS["docs/how_to/known_normals.md"].split())
     assert (
