@@ -91,7 +91,7 @@ oldest: .venv-oldest/installed  ## run tests of every room with the oldest Pytho
 	$$($(PYTHON) release/pythons.py oldest) -m venv --clear .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(PYTHON) release/lower_bounds.py > .venv-oldest/constraints.txt
-	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt \
+	.venv-oldest/bin/python -m pip install --quiet --no-compile --constraint .venv-oldest/constraints.txt \
 	    --editable ".[all,dask,images,onnx,torch]" lightgbm $(TOOLS) httpx
 	@touch $@
 
@@ -104,7 +104,7 @@ newest: .venv-newest/installed  ## run the demo and tests from the wheel with th
 .venv-newest/installed: pyproject.toml constraints.txt
 	$$($(PYTHON) release/pythons.py newest) -m venv --clear .venv-newest
 	.venv-newest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-newest/bin/python -m pip install --quiet --constraint constraints.txt ".[all,dask,onnx]" $(TOOLS) httpx2
+	.venv-newest/bin/python -m pip install --quiet --no-compile --constraint constraints.txt ".[all,dask,onnx]" $(TOOLS) httpx2
 	@touch $@
 
 release: .venv/installed  ## check and tag a release: make release VERSION=1.2.0
