@@ -119,7 +119,7 @@ def _in_arrow(convert: Callable[[Any], pa.Table], table: Any) -> pa.Table:
     except TableError:
         raise
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        if "non-struct" in str(error):  # one column, not a table of them
+        if "non-struct" in str(error) and not hasattr(table, "columns"):  # one column, not several
             raise _no_table(table) from error
         reason = "; ".join(str(part) for part in error.args).rstrip(".")
         raise TableError(
