@@ -32,7 +32,6 @@ READERS: dict[str, Callable[[bytes, ServedModel, Limits], Asked]] = {
     ARROW: read_arrow,
 }
 SMALL = 1 << 15  # bytes of a body that is read at once and scored with others
-N_LONG = 2  # long requests at once: while one is scored, which other threads can do, one is read
 
 
 def service_app(
@@ -69,8 +68,7 @@ class _Service:
     def __init__(self, model: ModelInUse, limits: Limits, metrics: Metrics) -> None:
         self._model, self._limits, self._metrics = model, limits, metrics
         self._bodies = Bodies(limits)
-        self._long = ThreadPoolExecutor(N_LONG, "long")
-        quick = ThreadPoolExecutor(1, "quick")
+        quick, self._long = (ThreadPoolExecutor(1, name) for name in ("quick", "long"))
         self._room = WaitingRoom(quick, lambda n, n_rows: metrics.together(n))
         self._n_scoring = 0
 
