@@ -389,11 +389,44 @@ def test_threads_that_come_and_go_leave_no_connection_open(store):
     assert open_files() < before
 
 
-def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch):
+def test_a_store_that_cannot_be_made_is_made_by_the_next_process(tmp_path, monkeypatch):
+    """Its blank file stays: to remove it could take away what another process is making."""
+
     def full(*given):
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr("devnet.review.store.make_tables", full)
-    with pytest.raises(StoreError):
-        LabelStore(tmp_path / "review.db", TABLE)
-    assert list(tmp_path.iterdir()) == []
+    with monkeypatch.context() as patched:
+        patched.setattr("devnet.review.store.make_tables", full)
+        with pytest.raises(StoreError):
+            LabelStore(tmp_path / "review.db", TABLE)
+    with LabelStore(tmp_path / "review.db", TABLE) as store:
+        store.add("normal", rows("a"), who="ana")
+        assert store.labels() == {"a": "normal"}
+
+
+def test_processes_that_make_a_store_at_once_all_write_to_it(tmp_path):
+    program = (
+        "import sys\n"
+        "from devnet.review.store import LabelStore, ReviewedTable\n"
+        "from devnet.review.events import Judged\n"
+        "print('ready', flush=True)\n"
+        "for path in sys.stdin:\n"
+        "    table = ReviewedTable('payments.csv', ('id', 'amount'), id_column='id')\n"
+        "    with LabelStore(path.strip(), table) as store:\n"
+        "        store.add('anomaly', [Judged(sys.argv[1])], who='other')\n"
+        "    print('done', flush=True)\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    names = ["w0", "w1", "w2", "w3"]
+    writers = [subprocess.Popen([sys.executable, "-c", program, name], **pipes) for name in names]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for number in range(30):
+        path = tmp_path / f"{number}.db"
+        for writer in writers:
+            print(path, file=writer.stdin, flush=True)
+        assert [writer.stdout.readline() for writer in writers] == ["done\n"] * 4
+        with LabelStore(path) as store:
+            assert set(store.labels()) == {*names}
+    for writer in writers:
+        writer.communicate()

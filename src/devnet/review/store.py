@@ -47,6 +47,7 @@ from devnet.review.store_file import (
     check_tables,
     in_words,
     is_new,
+    keep_a_log,
     make_tables,
     refuse_odd,
 )
@@ -133,16 +134,12 @@ class LabelStore:
     ) -> None:
         self.path, self._now = Path(path), now
         refuse_odd(self.path, may_be_made=table is not None)
-        was_there = self.path.exists()
         self._connections = Connections(self.path, may_make=table is not None)
         try:
             with in_words(self.path):
                 self._open(table)
         except BaseException:
-            is_blank = not was_there and is_new(self._connections.writer)
-            self.close()
-            if is_blank:  # it could not be made
-                self.path.unlink(missing_ok=True)
+            self.close()  # a blank file stays: another process may be making its tables
             raise
 
     def _open(self, table: ReviewedTable | None) -> None:
@@ -160,7 +157,7 @@ class LabelStore:
     def _make(self, table: ReviewedTable | None) -> None:
         if table is None:
             raise StoreError(f"{path_text(self.path)} is empty; it has no labels.")
-        self._connections.writer.execute("PRAGMA journal_mode = WAL")
+        keep_a_log(self._connections.writer)
         with self._connections.transaction() as write:
             if is_new(write):  # not made by another process meanwhile
                 make_tables(write)

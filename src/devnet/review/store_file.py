@@ -1,6 +1,7 @@
 """The SQLite file of a store: its tables, how it is opened, and its faults in words."""
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from devnet.review.events import (
 APPLICATION_ID = 0x6465766E  # "devn"
 VERSION = 1  # of the tables below
 BUSY_SECONDS = 10.0  # to wait for another process that writes
+RETRY_SECONDS = 0.01
 LONGEST_NAME, LONGEST_FIGURES, LONGEST_COLUMNS = 300, 100_000, 10_000_000
 
 
@@ -127,6 +129,24 @@ def is_new(connection: sqlite3.Connection) -> bool:
     return not n_things and not _pragma(connection, "application_id")
 
 
+def keep_a_log(connection: sqlite3.Connection) -> None:
+    """Write ahead to a log, so that readers never wait.
+
+    Processes that ask for it at the same moment are refused at once, as SQLite sees a deadlock in
+    their waiting; so they ask again.
+    """
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(RETRY_SECONDS)
+        else:
+            return
+
+
 def make_tables(connection: sqlite3.Connection) -> None:
     """All tables of an empty database, within the caller's transaction."""
     for statement in [*TABLES.values(), *OTHERS]:
@@ -176,11 +196,20 @@ def in_words(path: Path) -> Iterator[None]:
         raise StoreError(_sentence(path_text(path), error)) from error
 
 
+def _fault(error: sqlite3.Error) -> int | None:
+    """SQLite's code of an error, without the details."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return _fault(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
 def _sentence(name: str, error: sqlite3.Error) -> str:
     """What went wrong with a store, and what to do."""
-    code = getattr(error, "sqlite_errorcode", None)
-    fault = None if code is None else code & 0xFF  # without the details
-    if fault in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    fault = _fault(error)
+    if _is_busy(error):
         return (
             f"{name} is in use: another process has been writing to it for {BUSY_SECONDS:.0f} s. "
             "Nothing was recorded; try again, or end that process."
