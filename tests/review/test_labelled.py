@@ -47,6 +47,10 @@ def test_verdicts_on_rows_that_are_gone_are_counted(tmp_path):
         assert (found.n_anomalies, found.n_normal, found.n_gone) == (1, 0, 2)
         with pytest.raises(StoreError, match="neither .* knows an anomaly .*confirm at least one"):
             labelled_rows(store, table.slice(1, 5))
+        dismissed = labelled_rows(store, table.slice(9, 1), needs_anomalies=False)
+        assert (dismissed.n_anomalies, dismissed.n_normal) == (0, 1)
+        with pytest.raises(StoreError, match="has a verdict on any row; judge some first"):
+            labelled_rows(store, table.slice(1, 5), needs_anomalies=False)
         with pytest.raises(StoreError, match="has other columns"):
             labelled_rows(store, rows(10, y=[0] * 10))
 

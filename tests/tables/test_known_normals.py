@@ -145,8 +145,25 @@ def test_labels_that_cannot_be_meant_get_a_sentence(options, words):
 def test_normal_rows_alone_are_not_enough():
     table, _ = payments(900)
     table.loc[table["verdict"] == "fraud", "verdict"] = None
-    with pytest.raises(TableError, match="every label in 'verdict' is 'false alarm', which marks"):
-        TableModel(**FAST, normal="false alarm").fit(table, "verdict")
+    for named in ({}, {"anomaly": "fraud"}):
+        with pytest.raises(TableError, match="every label in 'verdict' is 'false alarm', which m"):
+            TableModel(**FAST, normal="false alarm", **named).fit(table, "verdict")
+
+
+@pytest.mark.parametrize("as_column", [True, False])
+def test_normal_rows_alone_are_enough_for_a_method_that_needs_no_anomaly(as_column, tmp_path):
+    table, _ = payments(900)
+    table.loc[table["verdict"] == "fraud", "verdict"] = None
+    labels = "verdict" if as_column else table.pop("verdict")
+    options = {"anomaly": "fraud", "normal": "false alarm", "random_state": 0}
+    model = TableModel("taught deviation", **options).fit(table, labels)
+    is_dismissed = (table["verdict"] if as_column else labels) == "false alarm"
+    assert (model.n_labelled_, model.n_normal_) == (0, is_dismissed.sum())
+    plain = TableModel("rank deviation", ignore=["verdict"] * as_column).fit(table)
+    ranks = [one.score(table)["anomaly_score"].to_pandas().rank() for one in (plain, model)]
+    assert (ranks[1] < ranks[0])[is_dismissed].mean() > 0.9
+    model.save(tmp_path / "m.devnet")
+    assert devnet.load(tmp_path / "m.devnet").score(table).equals(model.score(table))
 
 
 @pytest.mark.parametrize(

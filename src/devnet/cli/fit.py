@@ -210,9 +210,14 @@ def _given_labels(table: str, training: TrainingOptions, path: Path | None) -> G
     from devnet.tables.given_labels import StandIn
 
     with LabelStore(path) as store, counting_rows("Finding labels in", table) as on_rows:
-        words = {"anomaly": training.anomaly, "normal": training.normal}
-        label = training.label or None
-        found = labelled_rows(store, table, label=label, **words, on_rows=on_rows)
+        found = labelled_rows(
+            store,
+            table,
+            label=training.label or None,
+            anomaly=training.anomaly,
+            normal=training.normal,
+            on_rows=on_rows,
+        )
         known = store.table.id_column
     counts = {"anomaly": found.n_anomalies, "normal": found.n_normal, "gone": found.n_gone}
     notes = [gone_note(found.n_gone, path, table)] if found.n_gone else []

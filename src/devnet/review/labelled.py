@@ -40,6 +40,7 @@ def labelled_rows(
     label: str | None = None,
     anomaly: str | None = None,
     normal: str | None = None,
+    needs_anomalies: bool = True,
     on_rows: OnRows | None = None,
 ) -> LabelledRows:
     """What a store, and the table itself, say about each row; the store has the last word.
@@ -53,6 +54,8 @@ def labelled_rows(
         The table's own column of labels, for rows without a verdict.
     anomaly, normal : str, optional
         Its values that mark anomalies, if it is not the obvious one, and known normal rows.
+    needs_anomalies : bool, default=True
+        Whether it is an error that no anomaly is known; without this, a known normal row is enough.
     on_rows : callable, optional
         Gets the number of rows read so far.
     """
@@ -66,10 +69,15 @@ def labelled_rows(
         words = _add_own_labels(state, table, label, anomaly, normal)
     n_gone = _add_verdicts(state, keys, store.labels())
     n_anomalies, n_normal, _ = np.bincount(state, minlength=3).tolist()
-    if not n_anomalies:
+    if not n_anomalies and needs_anomalies:
         raise StoreError(
             f"neither {path_text(store.path)} nor {keys.table.name} knows an anomaly "
             f"({n_normal:,} rows are known to be normal); confirm at least one row first."
+        )
+    if not (n_anomalies or n_normal):
+        raise StoreError(
+            f"neither {path_text(store.path)} nor {keys.table.name} has a verdict on any row; "
+            "judge some first."
         )
     codes = pa.array(state, mask=state == UNKNOWN)
     column = pa.DictionaryArray.from_arrays(codes, pa.array(words))

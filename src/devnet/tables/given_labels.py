@@ -53,7 +53,7 @@ class GivenLabels(NamedTuple):
         values = self.column.unique().drop_null()
         keys = [label_key(text) if text else "" for text in label_text(values).to_pylist()]
         named = list(zip(values.to_pylist(), keys, strict=True))
-        found = next(value for value, key in named if key == label_key(anomaly))
+        found = next((value for value, key in named if key == label_key(anomaly)), anomaly)
         others = [(value, key) for value, key in named if key != label_key(anomaly)]
         if normal is not None:
             others.sort(key=lambda other: other[1] in ("", label_key(normal)))

@@ -182,10 +182,13 @@ def find_label_values(
     n_missing: int,
     anomaly: str | None = None,
     normal: str | None = None,
+    *,
+    needs_anomalies: bool = True,
 ) -> LabelValues:
     """Both values; all others are unlabelled. Parameters as for `find_anomaly_value`.
 
-    The label of normal rows is never guessed, and never guessed to mark anomalies.
+    The label of normal rows is never guessed, and never guessed to mark anomalies. Unless
+    anomalies are needed, no row has to have the label that is named for them.
     """
     if normal is None or not counts:
         return LabelValues(find_anomaly_value(label, counts, n_missing, anomaly), None)
@@ -198,6 +201,8 @@ def find_label_values(
             ".",
         )
     others = {value: count for value, count in counts.items() if value != found}
+    if not others and anomaly is not None and not needs_anomalies:
+        return LabelValues(anomaly, found)
     if not others:
         raise TableError(
             f"every label in {label!r} is {found!r}, which marks rows known to be normal: no "

@@ -235,6 +235,7 @@ class TableModel(ClassifierMixin, BaseEstimator):
             labels.name,
             anomaly=as_label(self.anomaly),
             normal=as_label(self.normal),
+            needs_anomalies=detector.needs_labels,
             ignore=names_of(self.ignore),
             id_column=self.id_column,
             categorical=categorical,

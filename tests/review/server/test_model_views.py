@@ -106,15 +106,39 @@ def test_without_a_model_it_starts_without_labels(tmp_path):
     review = open_review(table, tmp_path / "review.db", who="boot")
     browser = open_locally(review)
     assert "no label" in browser.get("/models").text
-    browser.judge("normal")
     browser.post("/train")
     wait(review)
-    assert "knows an anomaly" in browser.get("/models").text
+    assert "has a verdict on any row; judge some first" in browser.get("/models").text
     assert review.in_use.number == 1
     review.store.close()
     again = open_review(table, tmp_path / "review.db", who="boot")
     assert len(again.store.models()) == 1
-    assert again.desk.n_open == 599
+    assert again.desk.n_open == 600
+    again.store.close()
+
+
+def test_dismissed_rows_teach_before_an_anomaly_is_confirmed(tmp_path):
+    table = tmp_path / "t.parquet"
+    pq.write_table(make_table(600)[0].drop_columns("fraud"), table)
+    review = open_review(table, tmp_path / "review.db", who="boot")
+    browser = open_locally(review)
+    for _ in range(5):
+        browser.judge("normal")
+    dismissed = [event.row for event in review.store.events()]
+    before = review.desk.ranked.scores
+    browser.post("/train")
+    wait(review)
+    assert review.trainer.problem == ""
+    learned = review.models.open(review.in_use)
+    assert (learned.method, learned.n_labelled_, learned.n_normal_) == ("taught deviation", 0, 5)
+    rows, after = review.desk.keys.find(dismissed), review.desk.ranked.scores
+    first, then = (np.argsort(np.argsort(-scores))[rows] for scores in (before, after))
+    assert first.max() < 20 < np.median(then)  # rows like most of them are no longer the first
+    browser.judge("anomaly")
+    browser.post("/train")
+    wait(review)
+    assert (review.in_use.n_anomalies, review.in_use.n_normal) == (1, 5)
+    review.close()
 
 
 def test_the_model_used_last_goes_on_after_a_restart(review, tmp_path):

@@ -9,7 +9,7 @@ from support.graphs import check_meaning, within
 from support.tasks import make_task
 
 import devnet
-from devnet import Budget, DevNet, FalseAlarmRate, RankDeviation
+from devnet import Budget, DevNet, FalseAlarmRate, RankDeviation, ReviewEnsemble, TaughtDeviation
 from devnet.competitors import REPEN, BalancedLogistic, IForest, PUBaggedTrees
 from devnet.detectors.ensemble.table_learners import TableLearners
 from devnet.serving.onnx import ExportedModel, ExportError, export
@@ -27,6 +27,8 @@ DETECTORS = [
     DevNet((30, 20), n_members=3, end_to_end=False, **SHORT),
     DevNet(reference=devnet.DataReference(), n_members=2, **SHORT),
     RankDeviation(random_state=0),
+    TaughtDeviation(random_state=0),
+    ReviewEnsemble(4, 20, random_state=0),
     PUBaggedTrees(20, random_state=0),
     IForest(20, random_state=0),
     BalancedLogistic(),
@@ -59,6 +61,18 @@ def test_a_graph_scores_as_python_does(detector, seed, tmp_path):
     for graph in (one, two):
         for row in range(0, len(rows), 97):
             assert graph.score(rows[row : row + 1]).equals(found.slice(row, 1))
+
+
+@pytest.mark.parametrize("method", [TaughtDeviation, ReviewEnsemble])
+def test_what_dismissed_rows_taught_is_in_the_graph(method, seed, tmp_path):
+    rows, y = odd_task(seed)
+    judged = y.astype(int)
+    judged[np.flatnonzero(y == 0)[:40]] = 2
+    detector = method(normal_label=2, random_state=0).fit(rows, judged)
+    export(detector, tmp_path / "m.onnx")
+    found = ExportedModel(tmp_path / "m.onnx").score(rows)["anomaly_score"].to_numpy()
+    assert within(found, detector.anomaly_score(rows)).all()
+    assert not within(found, method(random_state=0).fit(rows, y).anomaly_score(rows)).all()
 
 
 def test_wide_tables_whose_sums_need_double_precision_are_exact_too(seed, tmp_path):

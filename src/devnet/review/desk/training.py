@@ -224,6 +224,7 @@ def learn(
             order.table,
             label=order.label,
             anomaly=order.anomaly,
+            needs_anomalies=base.detector_.needs_labels,
             on_rows=lambda n: say(FINDING, n),
         )
     model = TableModel(

@@ -14,9 +14,12 @@ from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.competitors import BalancedLogistic, IForest, PUBaggedTrees
 from devnet.detectors.deviation_network import DevNet
 from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
+from devnet.detectors.ensemble.review_ensemble import ReviewEnsemble
 from devnet.detectors.ensemble.table_learners import TableLearners
 from devnet.detectors.methods import METHODS, RECOMMENDED
 from devnet.detectors.rank_deviation import RankDeviation, UsualColumns
+from devnet.detectors.taught_columns import TaughtColumns
+from devnet.detectors.taught_deviation import TaughtDeviation
 from devnet.engine.forest import Tree
 from devnet.serving.onnx.export_error import ExportError
 from devnet.serving.onnx.graph import DOUBLE, Graph
@@ -50,18 +53,43 @@ def _exportable() -> str:
 
 
 def _add_ensemble(graph: Graph, rows: str, detector: DeviationEnsemble) -> str:
+    return _add_learners(graph, rows, detector, 1.0, [], 0.0)
+
+
+def _add_review_ensemble(graph: Graph, rows: str, detector: ReviewEnsemble) -> str:
+    taught, (factor, of_taught, more) = detector.taught_, detector.mix_.tolist()
+    if taught is None:
+        return _add_ensemble(graph, rows, detector)
+    trees = _scaled(_taught_trees(taught), of_taught)
+    more += of_taught * float(taught.scale[1])
+    return _add_learners(graph, rows, detector, factor, trees, more)
+
+
+def _add_learners(
+    graph: Graph,
+    rows: str,
+    detector: DeviationEnsemble,
+    factor: float,
+    others: list[Tree],
+    more: float,
+) -> str:
+    """The ensemble's score times a factor, plus the sum of other trees, plus a number."""
     learners = detector.learners_
     if not isinstance(learners, TableLearners):
         raise TypeError(f"{type(learners).__name__} are for sparse rows")
-    scales = detector.combination_.scale.tolist()
+    scales = (factor * detector.combination_.scale).tolist()
     networks = add_bagged_networks(graph, rows, learners.networks, scales[0])
     trees = [
-        tree._replace(value=tree.value * (scale / len(one.forest)))
+        tree
         for scale, one in zip(scales[1:], learners.forests, strict=True)
-        for tree in one.forest.trees()
+        for tree in _scaled(one.forest.trees(), scale / len(one.forest))
     ]
-    shift = graph.constant(-detector.combination_.shift, np.float64)
-    return graph.sum(_sum_of_trees(graph, rows, trees), networks, shift)
+    shift = graph.constant(more - factor * detector.combination_.shift, np.float64)
+    return graph.sum(_sum_of_trees(graph, rows, [*trees, *others]), networks, shift)
+
+
+def _scaled(trees: list[Tree], factor: float) -> list[Tree]:
+    return [tree._replace(value=tree.value * factor) for tree in trees]
 
 
 def _sum_of_trees(graph: Graph, rows: str, trees: list[Tree]) -> str:
@@ -89,13 +117,31 @@ def _add_rank_deviation(graph: Graph, rows: str, detector: RankDeviation) -> str
     usual = detector.usual_
     if not isinstance(usual, UsualColumns):
         raise TypeError("its columns are sparse")
-    trees = [
+    return _sum_of_trees(graph, rows, _usual_trees(usual))
+
+
+def _add_taught_deviation(graph: Graph, rows: str, detector: TaughtDeviation) -> str:
+    taught = detector.usual_
+    if not isinstance(taught, TaughtColumns):
+        raise TypeError("its columns are sparse")
+    expected = graph.constant(taught.scale[1], np.float64)
+    return graph.sum(_sum_of_trees(graph, rows, _taught_trees(taught)), expected)
+
+
+def _usual_trees(usual: UsualColumns) -> list[Tree]:
+    """A tree for each column: how far a value is from the usual ones."""
+    return [
         tree._replace(value=weight * (tree.value - centre) ** 2)
         for tree, centre, weight in zip(
             encoding_trees(usual.encoding), usual.centre, usual.weight, strict=True
         )
     ]
-    return _sum_of_trees(graph, rows, trees)
+
+
+def _taught_trees(taught: TaughtColumns) -> list[Tree]:
+    """How far each column deviates, on the scale of verdicts, and what verdicts taught."""
+    usual = _scaled(_usual_trees(taught.usual), float(taught.scale[0]))
+    return usual if taught.forest is None else [*usual, *taught.forest.trees()]
 
 
 def _add_pu_trees(graph: Graph, rows: str, detector: PUBaggedTrees) -> str:
@@ -119,7 +165,9 @@ def _add_logistic(graph: Graph, rows: str, detector: BalancedLogistic) -> str:
 BUILDERS: dict[type[FewLabelDetector], Builder] = {
     DevNet: _add_devnet,
     DeviationEnsemble: _add_ensemble,
+    ReviewEnsemble: _add_review_ensemble,
     RankDeviation: _add_rank_deviation,
+    TaughtDeviation: _add_taught_deviation,
     PUBaggedTrees: _add_pu_trees,
     IForest: _add_isolation_forest,
     BalancedLogistic: _add_logistic,
