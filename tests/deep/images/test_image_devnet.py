@@ -63,6 +63,19 @@ def test_a_backbone_of_the_caller_learns_features(head, frozen):
     assert all(torch.equal(a, b) for a, b in zip(before, module.state_dict().values(), strict=True))
 
 
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("own", [False, True])
+def test_the_seed_decides_alone_whatever_state_torch_is_in(head, own):
+    images, y, _, _ = make_images()
+    scores = []
+    for state in (1, 2):
+        with torch.random.fork_rng():
+            torch.manual_seed(state)
+            model = quick(head=head, **({"hidden": backbone()} if own else {})).fit(images, y)
+            scores.append(model.anomaly_score(images))
+    np.testing.assert_array_equal(*scores)
+
+
 def test_a_backbone_may_give_flat_features():
     images, y, _, _ = make_images()
     module = nn.Sequential(backbone(), nn.Flatten())

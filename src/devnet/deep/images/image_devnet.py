@@ -117,6 +117,7 @@ class ImageDevNet(DeepDetector):
     True
     """
 
+    _own_parts: ClassVar[tuple[str, ...]] = ("head.",)
     _constraints: ClassVar[dict[str, Constraint]] = {
         **DeepDetector._constraints,
         "head": one_of("global", "patches"),

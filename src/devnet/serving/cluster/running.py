@@ -31,7 +31,7 @@ def run_tasks(
 
     A worker that dies takes its tasks with it. They are done again by others, and those that
     lose several workers are done again alone, so that the one at fault is told from those that
-    were only beside it.
+    were only beside it. All others are done before that one is named.
 
     Parameters
     ----------
@@ -43,10 +43,13 @@ def run_tasks(
         Those of the task for each part.
     """
     suspects: list[_Task] = []
+    at_fault: list[_Task] = []
     tasks = list(zip(parts, arguments, strict=True))
     yield from _run(client, task, tasks, suspects.append)
     for one in suspects:
-        yield from _run(client, task, [one], _raise_killed)
+        yield from _run(client, task, [one], at_fault.append)
+    if at_fault:
+        raise _deadly(at_fault[0][0])
 
 
 def _run(
@@ -115,9 +118,9 @@ def _result(part: Part, future: "Future") -> Any:
     return found
 
 
-def _raise_killed(task: _Task) -> None:
-    part, _ = task
-    raise TableError(
+def _deadly(part: Part) -> TableError:
+    """The error about a part on which workers die."""
+    return TableError(
         f"workers die again and again while they do part {part.number}, {part.in_words()}; most "
         "often memory runs out. Give workers more memory, take fewer of them on one machine, or "
         f"write the table with smaller row groups. {AGAIN}"
