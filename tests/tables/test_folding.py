@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from devnet.cli.main import main
 from devnet.significance import Budget
-from devnet.tables import TableModel, find_alerts
+from devnet.tables import TableModel, find_alerts, folding
 from devnet.tables.columns.column import Leeway
 from devnet.tables.folding import fold
 
@@ -226,7 +226,9 @@ def test_in_a_table_of_few_columns_only_equal_rows_are_folded():
     assert sorted(1 + len(one.like_it) for one in found.shown) == [1, 4]
 
 
-def test_sparse_rows_fold_as_dense_ones_do(model, table):
+@pytest.mark.parametrize("most_dense", [0, folding.DENSE_VALUES])
+def test_sparse_rows_fold_as_dense_ones_do(model, table, most_dense, monkeypatch):
+    monkeypatch.setattr(folding, "DENSE_VALUES", most_dense)
     encoder = model.encoder_
     rows = pa.table(table).select(encoder.read_columns())
     matrix = encoder.encode_checked(rows)[950:1050]

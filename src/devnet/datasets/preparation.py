@@ -26,14 +26,15 @@ def categories(name: str, texts: list[str], *, drop_one_of_two: bool = False) ->
 
     With `drop_one_of_two`, a column with two values becomes a single one.
     """
-    known, codes = np.unique(np.array(texts), return_inverse=True)
-    keep = [code for code, value in enumerate(known) if value != MISSING]
-    if drop_one_of_two and len(keep) == 2:
-        keep = keep[1:]
-    values = np.zeros((len(texts), len(keep)), dtype=np.float32)
-    for column, code in enumerate(keep):
-        values[codes == code, column] = 1
-    return Columns(values, [f"{name}={known[code]}" for code in keep])
+    known = sorted({*texts} - {MISSING})
+    if drop_one_of_two and len(known) == 2:
+        known = known[1:]
+    column_of = {value: column for column, value in enumerate(known)}
+    columns = np.array([column_of.get(text, -1) for text in texts])
+    rows = np.flatnonzero(columns >= 0)
+    values = np.zeros((len(texts), len(known)), dtype=np.float32)
+    values[rows, columns[rows]] = 1
+    return Columns(values, [f"{name}={value}" for value in known])
 
 
 def side_by_side(parts: list[Columns]) -> Columns:
@@ -46,5 +47,6 @@ def min_max(rows: np.ndarray) -> np.ndarray:
     """Scale each column to [0, 1]; a constant column becomes 0."""
     low, high = rows.min(0), rows.max(0)
     span = np.where(high > low, high - low, 1)
-    scaled: np.ndarray = ((rows - low) / span).astype(np.float32)
-    return scaled
+    scaled: np.ndarray = rows - low
+    scaled /= span
+    return scaled.astype(np.float32, copy=False)

@@ -48,6 +48,9 @@ class RunRecord:
         return Run(*(getattr(self, name) for name in Run._fields))
 
 
+KINDS = {name: get_origin(kind) or kind for name, kind in get_type_hints(RunRecord).items()}
+
+
 def read_results(path: Path) -> list[RunRecord]:
     """All finished or failed runs of a file; an incomplete last line is ignored.
 
@@ -65,8 +68,9 @@ def read_results(path: Path) -> list[RunRecord]:
             continue
         record = _parse(line)
         if record is not None:
-            records.pop(record.run.key, None)
-            records[record.run.key] = record
+            key = record.run.key
+            records.pop(key, None)
+            records[key] = record
         elif number < len(lines):  # a complete line
             raise ValueError(
                 f"line {number} of {path} is not a run: {line[:60]!r}. Remove that line, or move "
@@ -88,8 +92,7 @@ def _parse(line: str) -> RunRecord | None:
         record = RunRecord(**json.loads(line))
     except (ValueError, TypeError):
         return None
-    kinds = get_type_hints(RunRecord)
-    if not all(isinstance(getattr(record, f), get_origin(k) or k) for f, k in kinds.items()):
+    if not all(isinstance(getattr(record, name), kind) for name, kind in KINDS.items()):
         return None
     is_finished = all(map(is_finite_number, record.metrics.values())) and record.metrics
     is_sensible = record.error or (is_finished and "total" in record.seconds)

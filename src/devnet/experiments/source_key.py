@@ -8,6 +8,7 @@ and a line of results says all that its run depends on.
 import ast
 import hashlib
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -25,6 +26,7 @@ STARTS = (  # all but the first are named by plans
 LENGTH = 12  # hexadecimal digits
 
 
+@cache
 def source_key() -> str:
     """The same for the same code and the same versions of Python and numerical libraries."""
     digest = hashlib.sha256()

@@ -14,6 +14,7 @@ CLOSE_SCORE = 0.5  # relative difference up to which scores of nearly the same r
 DIFFERENT = 10  # one in this many columns may differ, and
 FEW_COLUMNS = 5  # at least one, unless there are fewer columns than this
 LOOK_BACK = 100  # alerts before it that one is compared with
+DENSE_VALUES = 4_000_000  # up to which rows are compared without sparse operations, which are slow
 
 
 def fold(encoder: TableEncoder, matrix: Any, scores: np.ndarray) -> list[list[int]]:
@@ -27,6 +28,8 @@ def fold(encoder: TableEncoder, matrix: Any, scores: np.ndarray) -> list[list[in
     starts = np.array([block.start for block in encoder.blocks()])
     if sp.issparse(matrix):
         matrix, starts = _used_columns(matrix, starts)
+        if np.prod(matrix.shape, dtype=np.int64) <= DENSE_VALUES:
+            matrix = matrix.toarray()
     is_small = len(starts) < FEW_COLUMNS
     most = 0 if is_small else max(1, len(starts) // DIFFERENT)
     tolerance = EQUAL if is_small else SAME

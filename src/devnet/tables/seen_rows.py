@@ -64,15 +64,17 @@ class SeenRows:
         positions: np.ndarray | None = None,
     ) -> None:
         """Add rows with their numbers in the table and their scores; by default all of a batch."""
-        positions = np.arange(len(scores)) if positions is None else positions
-        number, scores = number[positions], scores[positions]
+        if positions is not None:
+            number, scores = number[positions], scores[positions]
         self.n_rows += len(scores)
         cells = np.searchsorted(self.ends, scores, side="left")
         self.scores += np.bincount(cells, minlength=len(self.scores))
         key = _key(number)
-        stays = np.flatnonzero(self._kept.may_stay(key) & (key < self._largest_key))
+        stays = np.flatnonzero(key < self._largest_key)
+        stays = stays[self._kept.may_stay(key[stays])]
         if len(stays):
-            rows = _plain_rows(batch.select(self.columns).take(pa.array(positions[stays])))
+            taken = pa.array(stays if positions is None else positions[stays])
+            rows = _plain_rows(batch.select(self.columns).take(taken))
             self._kept.add(rows, number[stays], key[stays])
 
     def merge(self, other: "SeenRows") -> None:

@@ -74,6 +74,7 @@ def read_training_rows(
     *,
     anomaly: str | None = None,
     normal: str | None = None,
+    needs_anomalies: bool = True,
     ignore: Collection[str] = (),
     categorical: Collection[str] = (),
     id_column: str | None = None,
@@ -94,6 +95,8 @@ def read_training_rows(
         Its value that marks anomalies, if it is not the obvious one.
     normal : str, optional
         Its value that marks rows known to be normal, if any does.
+    needs_anomalies : bool, default=True
+        Whether labels that are all of normal rows are refused.
     ignore, categorical : collections of str
         Columns that are not read; columns that are categories whatever their type.
     id_column : str, optional
@@ -130,7 +133,7 @@ def read_training_rows(
                 seen = read_part(plan, whole(source), on_rows)
             else:
                 seen = _read_parts(source, plan, first, spread, on_rows)
-            return _training_rows(seen, plan, source)
+            return _training_rows(seen, plan, source, needs_anomalies)
         except OtherReading as found:
             reader = reader.with_more({found.name: found.reading})
         except UnfitValueError as error:
@@ -183,7 +186,9 @@ def _read_parts(
     return found
 
 
-def _training_rows(seen: TrainingPass, plan: TrainingPlan, source: Source) -> TrainingRows:
+def _training_rows(
+    seen: TrainingPass, plan: TrainingPlan, source: Source, needs_anomalies: bool
+) -> TrainingRows:
     """The rows to learn from, of all that a pass kept."""
     summary, strata, label = seen.summary, seen.strata, seen.summary.label
     if strata.n_rows == 0:
@@ -199,24 +204,28 @@ def _training_rows(seen: TrainingPass, plan: TrainingPlan, source: Source) -> Tr
             summary, rows, nothing, nothing, strata.n_rows, 0, 0, "", "", None, spellings=[]
         )
     counts = strata.counts()
-    value, normal = find_label_values(label, counts, strata.n_missing, *plan.named)
-    _refuse_too_few(strata.n_rows - counts[value], source.name)
+    value, normal = find_label_values(
+        label, counts, strata.n_missing, *plan.named, needs_anomalies=needs_anomalies
+    )
+    n_labelled = counts.get(value, 0)
+    _refuse_too_few(strata.n_rows - n_labelled, source.name)
     kept = dict(strata.kept)
-    labelled = kept.pop(label_key(value)).sample()
-    known = None if normal is None else kept.pop(label_key(normal)).sample()
-    nothing = _none_of(labelled)
+    labelled, known = (
+        kept.pop(label_key(one)).sample() if one in counts else None for one in (value, normal)
+    )
+    nothing = _none_of(next(one for one in (labelled, known) if one is not None))
     return TrainingRows(
         summary,
         reduce(Reservoir.merged, kept.values()).sample() if kept else nothing,
         nothing if known is None else known,
-        labelled,
+        nothing if labelled is None else labelled,
         strata.n_rows,
         0 if normal is None else counts[normal],
-        counts[value],
+        n_labelled,
         label,
         value,
         normal,
-        strata.spellings.of(value),
+        strata.spellings.of(value) if n_labelled else [],
     )
 
 

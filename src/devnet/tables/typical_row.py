@@ -78,6 +78,9 @@ def _middle(values: np.ndarray) -> np.ndarray:
     """Of the rows of (n, w), the one nearest to the medians, (w,)."""
     distance = np.abs(values - np.median(values, axis=0)).sum(axis=1)
     near = values[distance <= distance.min() + 1e-6]
-    found, counts = np.unique(near, axis=0, return_counts=True)
-    middle: np.ndarray = found[counts.argmax()]
+    near = near[np.lexsort(near.T[::-1])]  # equal rows follow each other
+    is_first = np.r_[True, (near[1:] != near[:-1]).any(axis=1)]
+    starts = np.flatnonzero(is_first)
+    counts = np.diff(starts, append=len(near))
+    middle: np.ndarray = near[starts[counts.argmax()]]
     return middle

@@ -22,6 +22,7 @@ from support.ensemble_checks import check_complete, check_same, everything, fitt
 from support.tasks import make_task
 
 import devnet
+from devnet.detectors.ensemble import deviation_networks
 
 # Does it learn?
 
@@ -177,6 +178,7 @@ def test_results_do_not_depend_on_the_number_of_cores(n_cores, monkeypatch):
     # None is what the standard library says if it does not know.
     name = "os.cpu_count" if n_cores is None else "devnet.core.cores.cpu_count"
     monkeypatch.setattr(name, lambda: n_cores)
+    monkeypatch.setattr(deviation_networks, "THREADED", 1)
     check_same(quick().fit(rows, y), model, rows)
 
 

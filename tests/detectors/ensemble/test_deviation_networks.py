@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from devnet import ModelFileError
+from devnet.detectors.ensemble import deviation_networks
 from devnet.detectors.ensemble.bags import draw_bags
 from devnet.detectors.ensemble.deviation_networks import (
     BAG_ROWS,
@@ -157,6 +158,7 @@ def test_networks_learn_and_their_out_of_bag_scores_are_honest(seed):
 
 
 def test_a_network_is_the_same_whatever_the_others_and_the_cores_are(seed, monkeypatch):
+    monkeypatch.setattr(deviation_networks, "THREADED", 1)
     pool = make_pool(seed)
     parameters = []
     for n_cores, n_networks in ((1, 3), (2, 3), (3, 3), (1, 2)):

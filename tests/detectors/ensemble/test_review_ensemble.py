@@ -1,5 +1,7 @@
 """ReviewEnsemble ranks by what anomalies are like, by what is unusual, and by verdicts."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from support.model_files import write_sealed
@@ -9,7 +11,7 @@ from support.tasks import make_task
 import devnet
 from devnet import DeviationEnsemble, ModelFileError, ReviewEnsemble
 from devnet.core import model_file
-from devnet.serving.onnx.export_error import ExportError
+from devnet.serving.onnx import ExportedModel
 
 NORMAL = 2
 SMALL = {"n_networks": 3, "n_trees": 16}
@@ -119,5 +121,11 @@ def test_an_edited_file_is_refused(changes, words, tmp_path):
 
 def test_it_is_not_exported_as_if_it_were_the_ensemble_alone(tmp_path):
     pytest.importorskip("onnx")
-    with pytest.raises(ExportError, match="ReviewEnsemble cannot be exported"):
-        devnet.export(fitted_small("review ensemble", "dense"), tmp_path / "m.onnx")
+    model = fitted_small("review ensemble", "dense")
+    devnet.export(model, tmp_path / "m.onnx")
+    rows = np.random.default_rng(0).normal(size=(50, model.n_features_in_)).astype(np.float32)
+    found = ExportedModel(tmp_path / "m.onnx").score(rows)["anomaly_score"].to_numpy()
+    np.testing.assert_allclose(found, model.anomaly_score(rows), atol=1e-5)
+    alone = copy(model)
+    alone.taught_ = None
+    assert not np.allclose(found, alone.anomaly_score(rows), atol=1e-2)

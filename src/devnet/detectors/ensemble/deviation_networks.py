@@ -29,6 +29,7 @@ CLIP_NORM = 1.0
 N_STEPS = 500
 N_STEPS_MORE = 100  # when further labels refit a trained ensemble
 TILE = 2048  # rows that are scored together
+THREADED = 200  # columns; steps on fewer are so short that threads wait for each other's Python
 LARGEST_WEIGHT = 1e6  # far beyond any trained weight, and small enough for exact sums
 MIN_BITS = 11  # of a weight after the binary point; with fewer, float64 is used
 
@@ -183,8 +184,11 @@ def train_networks(
             on_epoch=lambda epoch: False,
         )
 
+    n_members = len(parameters)
     with one_blas_thread():
-        in_threads(len(parameters), train_members, at_least=1)
+        in_threads(
+            n_members, train_members, at_least=1 if encoding.n_columns >= THREADED else n_members
+        )
     networks = BaggedNetworks(encoding, ScoringNetwork(network.sizes, parameters), bags)
     out_of_bag = OutOfBag(
         out_of_bag_mean(networks.member_scores(unlabelled), bags.holds_unlabelled(len(unlabelled))),

@@ -79,7 +79,7 @@ def _by_texts(
 ) -> Reading | AsWritten | None:
     distinct = pc.unique(known)
     looked_at = np.unique(np.linspace(0, len(distinct) - 1, LOOKED_AT).astype(np.int64))
-    texts = distinct.take(pa.array(looked_at)).to_pylist()
+    texts = [text[: MAX_LENGTH + 1] for text in distinct.take(pa.array(looked_at)).to_pylist()]
     found: Reading | None = (
         learn_compound(texts)
         or learn_sides(texts)
