@@ -13,13 +13,18 @@ NEWEST_TESTS = $(addprefix tests/,core engine significance detectors/test_base.p
     tables/test_scoring.py serving/onnx/test_matrix_models.py serving/service review/test_store.py \
     review/server/test_doors.py report/test_fit_page.py cli/test_export.py cli/test_wrong_words.py cli/test_shell_hints.py)
 TOOLS = hypothesis pandas polars pytest pytest-xdist
+# Bytecode is kept, whatever the shell says: hundreds of processes would compile the same modules again.
+unexport PYTHONDONTWRITEBYTECODE
 export DEVNET_DATA ?= $(wildcard ../shared/data)
 # Figures in documents and results are those of processors without AVX-512; others compute alike with these settings.
 test check reproduce picture: export OPENBLAS_CORETYPE ?= Haswell
 test check reproduce picture: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
-# Tests fill the cores by processes. Threads of theirs, above all torch's, would wait for each other most of the time.
+# Tests fill the cores by processes. Threads of theirs, above all torch's, would wait for each other most of the time; those of
+# ours are tried by tests of their own, and by `make newest`.
 test check picture oldest newest: export OMP_NUM_THREADS ?= 1
-PYTEST = -m pytest -q --numprocesses auto --dist worksteal
+test check oldest: export LOKY_MAX_CPU_COUNT ?= 1
+# One process more than cores: some tests wait for servers, browsers and workers.
+PYTEST = -m pytest -q --numprocesses $(shell expr $$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1) --dist worksteal
 
 .PHONY: help demo docs test check campaign recipes browser picture bench reproduce setup oldest newest release clean
 
@@ -29,7 +34,7 @@ help:  ## list the targets
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[all]" --group dev
 	@touch $@
 
 demo: .venv/installed  ## set up and run all steps on made-up payments: fit, alerts, scores, report

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import click
@@ -26,6 +27,12 @@ from devnet.experiments.verdicts import Verdict, check, tally_text
 from devnet.review.store import LabelStore, ReviewedTable
 
 ROOT = Path(__file__).parents[1]
+
+
+@cache
+def committed(name):
+    """The committed results of an experiment."""
+    return read_results(ROOT / "experiments" / "results" / f"{name}.jsonl")
 
 
 def script(name):
@@ -210,10 +217,7 @@ def test_the_committed_page_is_that_of_the_committed_results(tmp_path):
 @pytest.fixture(scope="module")
 def checked_claims():
     folder = ROOT / "experiments"
-    results = [
-        (one, read_results(folder / "results" / f"{one.name}.jsonl"))
-        for one in read_experiments(folder)
-    ]
+    results = [(one, committed(one.name)) for one in read_experiments(folder)]
     return check(read_claims(folder), Evidence(results))
 
 
@@ -265,7 +269,7 @@ def test_wrong_words_about_claims_are_noticed(checked_claims):
 
 def mean_auc_pr(name, method, **settings):
     """Mean over the data sets of the mean over runs."""
-    records = read_results(ROOT / "experiments" / "results" / f"{name}.jsonl")
+    records = committed(name)
     values = {}
     for record in records:
         if record.method == method and record.settings.items() >= settings.items():
@@ -298,7 +302,7 @@ def test_what_labels_are_worth_is_that_of_the_committed_results(method):
 
 
 def test_the_range_of_draws_is_that_of_the_committed_results():
-    records = read_results(ROOT / "experiments" / "results" / "data_efficiency.jsonl")
+    records = committed("data_efficiency")
     text = " ".join(TEXTS["docs/how_to/few_labels.md"].split())
     for dataset, said in (
         ("backdoor", "ten draws of five range from {} to {}, ten of thirty from {} to {}"),
@@ -317,7 +321,7 @@ def test_the_range_of_draws_is_that_of_the_committed_results():
 
 
 def test_what_reviews_find_is_that_of_the_committed_results():
-    records = read_results(ROOT / "experiments" / "results" / "feedback.jsonl")
+    records = committed("feedback")
 
     def found(method, n_labelled):
         values = [
@@ -345,7 +349,7 @@ def test_what_reviews_find_is_that_of_the_committed_results():
 def test_every_experiment_is_documented_and_whole():
     for experiment in read_experiments(ROOT / "experiments"):
         assert f"| {experiment.name} |" in TEXTS["docs/explanation/results.md"]
-        records = read_results(ROOT / "experiments" / "results" / f"{experiment.name}.jsonl")
+        records = committed(experiment.name)
         done = {record.run.key for record in records if not record.error}
         assert done == {run.key for run in experiment.plan()}
 

@@ -17,7 +17,7 @@ OTHER = FILE.replace("n_labelled = [5]", "n_labelled = [5, 10]").replace("quick 
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, in_this_process):
     """Two experiments that share the runs with 5 labels, under different names of the method."""
     make_sets(tmp_path)
     monkeypatch.setenv("DEVNET_DATA", str(tmp_path))

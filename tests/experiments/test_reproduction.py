@@ -23,7 +23,7 @@ TINY = FILE.replace('["thyroid", "campaign"]', '["thyroid"]').replace(
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, in_this_process):
     """One small experiment with two committed runs."""
     make_sets(tmp_path)
     monkeypatch.setenv("DEVNET_DATA", str(tmp_path))
@@ -115,7 +115,7 @@ def test_the_key_is_of_the_code_that_results_depend_on_and_not_of_comments(tmp_p
     keys = []
     for text in ('"""A."""\nx = 1\n', "x  =  1  # why\n", "x = 2\n"):
         path.write_text(text)
-        keys.append(source_key.source_key())
+        keys.append(source_key.source_key.__wrapped__())
     assert keys[0] == keys[1] != keys[2]
 
 

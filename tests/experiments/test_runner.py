@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.experiments import FILE, make_sets, record
+from support.experiments import FILE, NoWorkers, make_sets, record
 
+from devnet.experiments import runner
 from devnet.experiments.plan import Run, read_experiment
 from devnet.experiments.results import read_results
 from devnet.experiments.runner import estimate, run_experiment
@@ -56,6 +57,7 @@ def test_all_runs_are_done_in_parallel_and_told(folder):
     assert "the paper's has 7,200 rows" in records[0].description
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_an_estimator_of_the_callers_runs_by_its_import_path(folder):
     own = 'own = { method = "sklearn.ensemble:RandomForestClassifier", n_estimators = 5 }'
     (folder / "quick.toml").write_text(FILE + own)
@@ -64,12 +66,15 @@ def test_an_estimator_of_the_callers_runs_by_its_import_path(folder):
     assert all(record.metrics["AUC-ROC"] > 0.9 for record in records)
 
 
-def test_the_same_figures_come_again_however_many_workers_there_are(folder):
+def test_the_same_figures_come_again_however_many_workers_there_are(folder, monkeypatch):
     one, _ = run(folder, n_workers=1, file="one.jsonl")
     two, _ = run(folder, n_workers=2, file="two.jsonl")
-    assert figures(one) == figures(two)  # to the last bit
+    monkeypatch.setattr(runner, "Workers", NoWorkers)
+    none, _ = run(folder, file="none.jsonl")
+    assert figures(one) == figures(two) == figures(none)  # to the last bit
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_only_what_is_missing_is_done(folder):
     run(folder, datasets=["campaign"], runs=1)
     before = (folder / "results.jsonl").read_text()
@@ -86,6 +91,7 @@ def test_only_what_is_missing_is_done(folder):
     assert len(records) == 4
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_runs_on_another_copy_of_a_set_do_not_join(folder):
     run(folder, datasets=["campaign"], runs=1)
     with np.load(folder / "campaign.npz") as file:
@@ -95,6 +101,7 @@ def test_runs_on_another_copy_of_a_set_do_not_join(folder):
     assert "the results hold runs on another copy (campaign: 600 rows" in records[1].error
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_changed_parameters_are_other_runs_and_the_old_ones_are_kept(folder):
     run(folder, datasets=["campaign"], runs=1)
     (folder / "quick.toml").write_text(FILE.replace("n_epochs = 2", "n_epochs = 3"))
@@ -108,6 +115,7 @@ def test_changed_parameters_are_other_runs_and_the_old_ones_are_kept(folder):
     assert any(note.startswith("1 runs are left out") for note in shown[-1].notes)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_failures_are_recorded_do_not_stop_the_rest_and_are_tried_again(folder):
     (folder / "annthyroid_21feat_normalised.csv").rename(folder / "hidden.csv")
     records, _ = run(folder)
@@ -121,6 +129,7 @@ def test_failures_are_recorded_do_not_stop_the_rest_and_are_tried_again(folder):
     assert not [r.error for r in records if r.error]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_run_that_raises_is_recorded_with_its_error(folder):
     (folder / "quick.toml").write_text(FILE.replace("n_labelled = [5]", "n_labelled = [500]"))
     records, _ = run(folder)

@@ -7,6 +7,7 @@ import numpy as np
 from devnet import __version__
 from devnet.experiments.plan import Experiment
 from devnet.experiments.results import RunRecord
+from devnet.experiments.workers import Answer
 
 FILE = """
 title = "Quick"
@@ -81,3 +82,30 @@ def make_sets(folder):
     path = folder / "annthyroid_21feat_normalised.csv"
     np.savetxt(path, table, delimiter=",", header=header, comments="", fmt="%.6f")
     np.savez(folder / "campaign.npz", X=rows.astype(np.float32), y=y)
+
+
+class NoWorkers:
+    """Does the jobs of `Workers` at once and in this process: a process takes seconds to start."""
+
+    def __init__(self, size, *, fresh=False):
+        self.n_free = size
+        self._answers = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def start(self, label, function, *arguments):
+        try:
+            answer = Answer(label, function(*arguments), "")
+        except Exception as error:
+            answer = Answer(label, None, f"{type(error).__name__}: {error}")
+        self._answers.append(answer)
+        self.n_free -= 1
+
+    def answers(self):
+        answers, self._answers = self._answers, []
+        self.n_free += len(answers)
+        return answers
