@@ -1,6 +1,7 @@
 """Verbs on folders of images, as a user types them."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow.csv as csv
@@ -159,3 +160,65 @@ def test_a_folder_is_learned_from_with_a_file_of_labels(run, folder):
         f"unlabelled/{i:03}.png" for i in range(60, 120, 10)
     }
     assert len(hits) >= 5
+
+
+def test_methods_are_compared_on_images(run, tmp_path):
+    page = tmp_path / "c.html"
+    words = ("--method", "PU trees on features", "--repeats", 1)
+    done = run("compare", "parts", *words, "--report", page)
+    assert done.exit_code == 0, done.output
+    assert "parts: 6 labelled anomalies, 114 unlabelled images, 3 splits" in done.stdout
+    assert "Take PU trees on features" in done.stdout
+    assert "make_pipeline(ImageFeatures(), PUBaggedTrees()).fit(X, y)" in done.stdout
+    assert "unlabelled images compared" in page.read_text()
+    facts = told(run("compare", "parts", *words, "--json"))
+    assert (facts["things"], facts["recommended"]) == ("images", "PU trees on features")
+
+
+def test_comparing_images_recommends_a_command(run, monkeypatch):
+    from devnet.deep.images.image_devnet import ImageDevNet
+    from devnet.experiments import deep_comparison
+
+    def quick(size, seed):
+        return ImageDevNet((8,), n_epochs=6, batch_size=32, size=size, random_state=seed)
+
+    networks = {"ImageDevNet on patches": quick}
+    monkeypatch.setattr(deep_comparison, "IMAGE_METHODS", networks)
+    done = run("compare", "parts", "--size", 10, 10, "--repeats", 1)
+    assert "Next: devnet fit parts --size 10 10 --head patches --output MODEL" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--label", "x"), "--label is about the columns of a table, not a folder of images"),
+        (("--time", "x"), "--time does not apply to images"),
+        (("--group", "x"), "--group does not apply to images"),
+        (("--length", 5), "--length does not apply to a folder of images"),
+        (("--labels", "none.csv"), "there is no file of labels none.csv"),
+        (("--method", "PU trees"), "unknown method 'PU trees'.*Did you mean 'PU trees on feat"),
+    ],
+)
+def test_wrong_words_about_comparing_images_get_a_sentence(run, words, says):
+    done = run("compare", "parts", *words)
+    assert done.exit_code != 0
+    assert re.search(says, " ".join(done.output.split()))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "parts", "--labels", "l.csv", "--output", "l.csv"),
+        ("fit", "parts", "--labels", "l.csv", "--output", "m", "--report", "l.csv"),
+        ("fit", "parts", "--labels", "l.csv", "--output", "parts/anomaly/000.png"),
+        ("compare", "parts", "--labels", "l.csv", "--report", "l.csv"),
+        ("compare", "parts", "--report", "parts/anomaly/000.png"),
+    ],
+)
+def test_no_output_replaces_an_image_or_the_labels(run, folder, words):
+    (folder / "l.csv").write_text("file,label\nanomaly/000.png,1\n")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = run(*words)
+    assert done.exit_code == 2
+    assert "is a file that is learned from; give another name" in done.output
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

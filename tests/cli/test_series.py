@@ -1,6 +1,7 @@
 """Verbs on series, as a user types them."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -186,3 +187,51 @@ def test_a_series_is_learned_from(run, folder):
     assert done.exit_code == 0, done.output
     assert "8,000; labelled as anomalies: 8 intervals" in done.output
     assert (folder / "r.html").exists()
+
+
+def test_methods_are_compared_on_a_series(run):
+    about = ("--series", "--time", "time", "--label", "fault", "--length", 32)
+    words = (*about, "--method", "PU trees on features", "--repeats", 1)
+    done = run("compare", "pump.parquet", *words)
+    assert done.exit_code == 0, done.output
+    assert re.search(r"pump.parquet: \d+ labelled windows, [\d,]+ unlabelled windows", done.stdout)
+    assert "make_pipeline(WindowFeatures(), PUBaggedTrees()).fit(X, y)" in done.stdout
+
+
+def test_comparing_on_a_series_recommends_a_command(run, monkeypatch):
+    from devnet.deep.sequences.sequence_devnet import SequenceDevNet
+    from devnet.experiments import deep_comparison
+
+    def quick(seed):
+        return SequenceDevNet((8,), n_epochs=8, batch_size=64, random_state=seed)
+
+    monkeypatch.setattr(deep_comparison, "SERIES_METHODS", {"SequenceDevNet (steps)": quick})
+    about = ("--series", "--time", "time", "--channel", "hum", "--label", "fault", "--length", 32)
+    done = run("compare", "pump.parquet", *about, "--repeats", 1, "--seed", 1)
+    assert done.stdout.endswith(
+        "Next: devnet fit pump.parquet --series --time time --channel hum --length 32 "
+        "--label fault --seed 1 --head steps --output MODEL\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--series", "--label", "fault"), "a series needs --time COLUMN"),
+        (("--series", "--time", "time"), "and --label COLUMN"),
+        (("--label", "fault", "--channel", "hum"), "--channel is not for tables: add --series"),
+        (("--label", "fault", "--labels", "x"), "--labels does not apply to tables"),
+        (
+            ("--series", "--time", "time", "--label", "fault", "--group", "hum"),
+            "--group does not apply to a series",
+        ),
+        (
+            ("--series", "--time", "time", "--label", "fault", "--id", "hum"),
+            "--id is about the columns of a table, not a series",
+        ),
+    ],
+)
+def test_wrong_words_about_comparing_on_a_series_get_a_sentence(run, words, says):
+    done = run("compare", "pump.parquet", *words)
+    assert done.exit_code == 2
+    assert says in " ".join(done.output.split())

@@ -15,7 +15,7 @@ from devnet.experiments.advice import (
     highest_by_chance,
     interval,
 )
-from devnet.experiments.comparison import RECALLS
+from devnet.experiments.contest import RECALLS
 
 OURS, THEIRS = "deviation ensemble", "PU trees"
 

@@ -6,7 +6,8 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from devnet.experiments import comparison
-from devnet.experiments.comparison import RECALLS, compare_methods, precision_at
+from devnet.experiments.comparison import compare_methods
+from devnet.experiments.contest import RECALLS, precision_at
 from devnet.tables.table_error import TableError
 
 OURS = "deviation ensemble"

@@ -6,7 +6,8 @@ import numpy as np
 from support.pages import NASTY, check
 
 from devnet.experiments.advice import SplitResult, advise, choose_method, evaluate
-from devnet.experiments.comparison import RECALLS, Comparison
+from devnet.experiments.comparison import Comparison
+from devnet.experiments.contest import RECALLS
 from devnet.report.comparison_page import make_comparison_page
 
 QUALITIES = {

@@ -148,7 +148,7 @@ def test_python_leaves_the_model_as_it_was(names, target, model):
 def test_a_model_is_not_saved_to_the_table_that_it_learned_from(names, target):
     before = (names / "t.parquet").read_bytes()
     model = TableModel("PU trees", random_state=0).fit("t.parquet", "fraud")
-    with pytest.raises(TableError, match=f"{target} is the table that the model learned from"):
+    with pytest.raises(TableError, match=f"{target} is a file that is learned from"):
         model.save(target)
     assert (names / "t.parquet").read_bytes() == before
     (names / "t.parquet").unlink()

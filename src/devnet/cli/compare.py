@@ -3,11 +3,19 @@
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from devnet.cli.deep_options import (
+    NEEDS_COLUMNS,
+    DeepOptions,
+    deep_options,
+    holds_images,
+    refuse_table_options,
+)
 from devnet.cli.spelling import spell
 from devnet.cli.table_options import (
     TrainingOptions,
@@ -19,10 +27,22 @@ from devnet.core.sentence import Setting
 from devnet.core.wording import range_text, visible
 
 if TYPE_CHECKING:
-    from devnet.experiments.comparison import Comparison, OnFit
+    from devnet.experiments.comparison import Comparison
+    from devnet.experiments.contest import OnFit
     from devnet.tables.training_rows import OnRows
 
 
+HEADS = {  # networks of images and series, and how `fit` is told to take them
+    "ImageDevNet": "",
+    "ImageDevNet on patches": "--head patches",
+    "SequenceDevNet": "",
+    "SequenceDevNet (steps)": "--head steps",
+}
+IN_PYTHON = {  # detectors that learn from features
+    "ensemble on features": "DeviationEnsemble",
+    "PU trees on features": "PUBaggedTrees",
+    "iForest on features": "IForest",
+}
 PACE_SECONDS = 600  # window for the time left, as quick and slow methods take turns
 
 
@@ -45,7 +65,8 @@ PACE_SECONDS = 600  # window for the time left, as quick and slow methods take t
 @click.option(
     "--time",
     metavar="COLUMN",
-    help="Learn from the past and rank the future, by this column of dates or numbers.",
+    help="Learn from the past and rank the future, by this column of dates or numbers. Of a "
+    "series: the column of times.",
 )
 @click.option(
     "--group",
@@ -53,6 +74,13 @@ PACE_SECONDS = 600  # window for the time left, as quick and slow methods take t
     help="Keep rows with the same value, such as a customer's, on one side of each split.",
 )
 @training_options
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Of images: a CSV file with the name of each labelled image, and its label.",
+)
+@partial(deep_options, without=("time", "head"))
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report.")
 @as_json
 def compare(
@@ -62,6 +90,8 @@ def compare(
     time: str | None,
     group: str | None,
     training: TrainingOptions,
+    labels: Path | None,
+    deep: DeepOptions,
     report: Path | None,
     wants_json: bool,
 ) -> None:
@@ -72,54 +102,128 @@ def compare(
     never on both sides of a split. The result is a recommendation in plain words; it says so if
     methods cannot be told apart.
 
+    TABLE may also be a folder of images or, with --series, the steps of a series: networks that
+    read them are compared with methods that learn from a table of their features. Both need torch.
+
     \b
     devnet compare payments.parquet --label fraud
     devnet compare payments.parquet --label fraud --time booked --group customer
     devnet compare payments.parquet --label fraud --method DevNet --method 'PU trees'
+    devnet compare parts/ --labels parts.csv
+    devnet compare pump.parquet --series --time time --label fault --length 128
     """
     from devnet.core.whole_file import check_target
-    from devnet.experiments.comparison import compare_methods
-    from devnet.tables.overwriting import refuse_overwriting
-    from devnet.tables.readings.reading import Conventions
 
-    refuse_overwriting(table, report)
+    is_images = not deep.series and holds_images(table)
+    _refuse_overwriting(table, labels, report, is_images=is_images)
     if report is not None:
         check_target(report)
-    names = [training.id_column] if training.id_column else []
     with _showing_progress(table) as (on_rows, on_fit):
-        found = compare_methods(
-            table,
-            training.label,
-            methods=methods,
-            n_repeats=repeats,
-            time=time,
-            group=group,
-            anomaly=training.anomaly,
-            normal=training.normal,
-            ignore=[*training.ignore, *names],
-            categorical=training.categorical,
-            conventions=Conventions(training.decimal_comma, training.day_first, training.missing),
-            random_state=training.seed,
-            on_rows=on_rows,
-            on_fit=on_fit,
-        )
+        options = {"methods": methods, "n_repeats": repeats, "random_state": training.seed}
+        if is_images:
+            _refuse_splitting("images", time=time, group=group)
+            found = _compare_images(table, training, labels, deep, on_fit=on_fit, **options)
+        elif deep.series:
+            _refuse_splitting("a series", group=group, labels=labels)
+            deep = deep._replace(time=time)
+            found = _compare_series(table, training, deep, on_fit=on_fit, **options)
+        else:
+            deep.refuse_for_tables()
+            _refuse_splitting("tables", labels=labels)
+            splitting = {"time": time, "group": group, "on_rows": on_rows, "on_fit": on_fit}
+            found = _compare_rows(table, training, **splitting, **options)
     if wants_json:
         echo_json(_as_json(found))
     else:
         echo_notes(found.notes)
         echo_notes(f"{method} was left out: {error}" for method, error in found.failed.items())
-        _echo(found, training)
+        _echo(found)
+        _echo_next(found, training, labels, deep)
     if report is not None:
         _write_report(found, report, is_announced=not wants_json)
 
 
-def _echo(found: "Comparison", training: TrainingOptions) -> None:
-    from devnet.detectors.methods import METHODS
+def _refuse_overwriting(
+    table: str, labels: Path | None, report: Path | None, *, is_images: bool
+) -> None:
+    if is_images:
+        from devnet.deep.methods import require_torch
 
+        require_torch("comparing methods on images")
+        from devnet.deep.images.image_model import refuse_overwriting_images
+
+        refuse_overwriting_images(table, labels, report)
+    else:
+        from devnet.tables.overwriting import refuse_overwriting
+
+        refuse_overwriting(table, report)
+
+
+def _refuse_splitting(what: str, **given: Any) -> None:
+    """Refuse options that say nothing about this kind of input."""
+    for name, value in given.items():
+        if value is not None:
+            raise click.UsageError(f"--{name} does not apply to {what}; leave it out.")
+
+
+def _compare_images(
+    folder: str, training: TrainingOptions, labels: Path | None, deep: DeepOptions, **options: Any
+) -> "Comparison":
+    refuse_table_options(training, "a folder of images")
+    deep.refuse_but("a folder of images", "size")
+    from devnet.experiments.deep_comparison import compare_images
+
+    return compare_images(folder, labels, size=deep.size, **options)
+
+
+def _compare_series(
+    table: str, training: TrainingOptions, deep: DeepOptions, **options: Any
+) -> "Comparison":
+    from devnet.deep.methods import require_torch
+
+    refuse_table_options(training._replace(label=""), "a series")
+    deep.refuse_but("a series", "series", "time", "channels", "length")
+    if not deep.time or not training.label:
+        raise click.UsageError(NEEDS_COLUMNS)
+    require_torch("comparing methods on a series")
+    from devnet.deep.sequences.series_model import USUAL_LENGTH
+    from devnet.experiments.deep_comparison import compare_series
+
+    return compare_series(
+        table,
+        time=deep.time,
+        label=training.label,
+        channels=deep.channels,
+        length=deep.length or USUAL_LENGTH,
+        **options,
+    )
+
+
+def _compare_rows(table: str, training: TrainingOptions, **options: Any) -> "Comparison":
+    from devnet.experiments.comparison import compare_methods
+    from devnet.tables.readings.reading import Conventions
+
+    if not training.label:
+        raise click.UsageError("Missing option '--label': name the column that marks anomalies.")
+    names = [training.id_column] if training.id_column else []
+    return compare_methods(
+        table,
+        training.label,
+        anomaly=training.anomaly,
+        normal=training.normal,
+        ignore=[*training.ignore, *names],
+        categorical=training.categorical,
+        conventions=Conventions(training.decimal_comma, training.day_first, training.missing),
+        **options,
+    )
+
+
+def _echo(found: "Comparison") -> None:
     width = max(len(visible(one.method)) for one in found.methods)
+    labelled = "windows" if found.things == "windows" else "anomalies"
     echo(
-        f"{found.table}: {found.n_labelled:,} labelled anomalies, {found.n_unlabelled:,} "
-        f"unlabelled rows, {found.n_splits} splits{_split_by(found)}",
+        f"{found.table}: {found.n_labelled:,} labelled {labelled}, {found.n_unlabelled:,} "
+        f"unlabelled {found.things}, {found.n_splits} splits{_split_by(found)}",
         *(f"  {name}: {words}" for name, words in found.readings.items()),
         "",
         f"{'':<{width}}  AUC-PR  95% interval    AUC-ROC  seconds per fit",
@@ -133,14 +237,42 @@ def _echo(found: "Comparison", training: TrainingOptions) -> None:
     echo(f"{'chance':<{width}}  {found.chance:>6.2g}                    0.500")
     echo(
         "",
-        "Unlabelled rows count as normal here, so finding hidden anomalies lowers a method's "
-        "figures.",
+        f"Unlabelled {found.things} count as normal here, so finding hidden anomalies lowers a "
+        "method's figures.",
         found.advice,
     )
+
+
+def _echo_next(
+    found: "Comparison", training: TrainingOptions, labels: Path | None, deep: DeepOptions
+) -> None:
+    """What to type next, if the method to take can be typed."""
+    from devnet.detectors.methods import METHODS
+
+    fit = f"devnet fit {shlex.quote(found.table)}"
     if found.recommended in METHODS:
         method = spell(Setting("method", found.recommended))
-        fit = f"devnet fit {shlex.quote(found.table)} {training.typed()} {method} --output MODEL"
-        echo("", f"Next: {fit}")
+        echo("", f"Next: {fit} {training.typed()} {method} --output MODEL")
+    elif found.recommended in HEADS:
+        given = [*_typed(labels, deep), training.typed(), HEADS[found.recommended]]
+        echo("", f"Next: {' '.join([fit, *filter(None, given), '--output MODEL'])}")
+    elif found.recommended in IN_PYTHON:
+        features = "ImageFeatures" if found.things == "images" else "WindowFeatures"
+        detector = IN_PYTHON[found.recommended]
+        echo("", f"Next, in Python: make_pipeline({features}(), {detector}()).fit(X, y)")
+
+
+def _typed(labels: Path | None, deep: DeepOptions) -> Iterator[str]:
+    """Options of images and series as they are typed."""
+    if labels is not None:
+        yield f"--labels {shlex.quote(str(labels))}"
+    if deep.size is not None:
+        yield f"--size {deep.size[0]} {deep.size[1]}"
+    if deep.series:
+        yield f"--series --time {shlex.quote(deep.time or '')}"
+    yield from (f"--channel {shlex.quote(name)}" for name in deep.channels)
+    if deep.length is not None:
+        yield f"--length {deep.length}"
 
 
 def _split_by(found: "Comparison") -> str:

@@ -12,36 +12,42 @@ from devnet.cli.table_options import Command, TrainingOptions, open_any
 if TYPE_CHECKING:
     from devnet.deep.kept_model import KeptModel
 
-_OPTIONS = (
-    click.option("--series", is_flag=True, help="TABLE is a series: its rows follow each other."),
-    click.option("--time", metavar="COLUMN", help="Of a series: the column of times."),
-    click.option(
+_OPTIONS = {
+    "series": click.option(
+        "--series", is_flag=True, help="TABLE is a series: its rows follow each other."
+    ),
+    "time": click.option("--time", metavar="COLUMN", help="Of a series: the column of times."),
+    "channels": click.option(
         "--channel",
         "channels",
         multiple=True,
         metavar="COLUMN",
         help="Of a series: a column of numbers; repeatable.  [default: all others]",
     ),
-    click.option(
+    "length": click.option(
         "--length",
         type=click.IntRange(min=2),
         metavar="STEPS",
         help="Of a series: steps of a window.  [default: 64]",
     ),
-    click.option(
+    "head": click.option(
         "--head",
         type=click.Choice(["global", "patches", "steps"]),
         help="What is scored: all of it, or its patches or steps.  [default: global]",
     ),
-    click.option(
+    "size": click.option(
         "--size",
         type=(int, int),
         metavar="HEIGHT WIDTH",
         help="Of images: resize them to so many pixels.",
     ),
-)
+}
 
 OF_SERIES = ("time", "channels", "length", "head")
+NEEDS_COLUMNS = (
+    "a series needs --time COLUMN, the column of times, and --label COLUMN, with 1 in rows of "
+    "known anomalies."
+)
 VERBS_OF = {"images": "devnet.cli.image_verbs", "series": "devnet.cli.series_verbs"}
 
 maps_option = click.option(
@@ -55,12 +61,12 @@ maps_option = click.option(
 class DeepOptions(NamedTuple):
     """What the user says about images or a series."""
 
-    series: bool
-    time: str | None
-    channels: tuple[str, ...]
-    length: int | None
-    head: str | None
-    size: tuple[int, int] | None
+    series: bool = False
+    time: str | None = None
+    channels: tuple[str, ...] = ()
+    length: int | None = None
+    head: str | None = None
+    size: tuple[int, int] | None = None
 
     def refuse_but(self, what: str, *allowed: str) -> None:
         """Refuse options that say nothing about this kind of input."""
@@ -82,15 +88,16 @@ def _option(name: str) -> str:
     return {"channels": "--channel"}.get(name, f"--{name}")
 
 
-def deep_options(command: Command) -> Command:
-    """Options of images and series, as one argument, `deep`."""
+def deep_options(command: Command, *, without: tuple[str, ...] = ()) -> Command:
+    """Options of images and series, as one argument, `deep`; `without` some of them."""
+    offered = {name: option for name, option in _OPTIONS.items() if name not in without}
 
     @wraps(command)
     def collected(**arguments: Any) -> Any:
-        deep = DeepOptions(*(arguments.pop(name) for name in DeepOptions._fields))
+        deep = DeepOptions(**{name: arguments.pop(name) for name in offered})
         return command(deep=deep, **arguments)
 
-    for option in reversed(_OPTIONS):
+    for option in reversed(offered.values()):
         collected = option(collected)
     return collected
 

@@ -2,7 +2,6 @@
 
 import shlex
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,7 +47,7 @@ RECOMMENDED = "deviation ensemble"
     metavar="NAME",
     help="The detector; 'devnet compare' finds the one that suits the table.",
 )
-@partial(training_options, needs_label=False)
+@training_options
 @click.option(
     "--labels",
     type=click.Path(path_type=Path),

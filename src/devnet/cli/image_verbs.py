@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 
 SHADES = " .:-=+*#%@"  # of a map in a terminal, from typical to anomalous
 MAP_ROWS, MAP_COLUMNS = 16, 40  # at most
-PATCHES: dict[str, Any] = {  # settings that find local defects; measured in the experiment `images`
-    "hidden": (32, 32),
-    "top_share": 0.05,
-    "l2": 0.0,
-    "learning_rate": 0.003,
-}
 
 Done = tuple[dict[str, Any], str]
 """What was scored, as JSON values, and what it is called."""
@@ -42,7 +36,11 @@ def fit_images(
     """Learn from a folder of images and say what was learned."""
     from devnet.core.whole_file import check_target
     from devnet.deep.images.image_devnet import ImageDevNet
-    from devnet.deep.images.image_model import ImageModel
+    from devnet.deep.images.image_model import (
+        PATCH_SETTINGS,
+        ImageModel,
+        refuse_overwriting_images,
+    )
     from devnet.deep.methods import require_torch
 
     start = time.perf_counter()
@@ -50,10 +48,11 @@ def fit_images(
     deep.refuse_but("a folder of images", "head", "size")
     if deep.head == "steps":
         raise click.UsageError("--head steps is for series; images have 'global' and 'patches'.")
+    refuse_overwriting_images(folder, labels, output, report)
     for path in filter(None, (output, report)):
         check_target(path)
     head = deep.head or "global"
-    settings = PATCHES if head == "patches" else {}
+    settings = PATCH_SETTINGS if head == "patches" else {}
     detector = ImageDevNet(
         head=head, size=deep.size, random_state=seed, verbose=not wants_json, **settings
     )

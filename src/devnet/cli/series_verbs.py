@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from devnet.cli.deep_options import DeepOptions
+from devnet.cli.deep_options import NEEDS_COLUMNS, DeepOptions
 from devnet.cli.model_text import fact_lines
 from devnet.cli.terminal import echo, echo_json, echo_notes
 from devnet.core.wording import count_text, megabytes_text, p_value_text, share_text, some_names
@@ -48,10 +48,7 @@ def fit_series_table(
     require_torch("learning from a series")
     deep.refuse_but("a series", "series", "time", "channels", "length", "head")
     if not deep.time or not label:
-        raise click.UsageError(
-            "a series needs --time COLUMN, the column of times, and --label COLUMN, with 1 in "
-            "rows of known anomalies."
-        )
+        raise click.UsageError(NEEDS_COLUMNS)
     if deep.head == "patches":
         raise click.UsageError("--head patches is for images; series have 'global' and 'steps'.")
     refuse_overwriting(table, output, report)

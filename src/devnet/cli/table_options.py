@@ -75,18 +75,14 @@ def _not_negative(context: click.Context, option: click.Parameter, value: int) -
     return value
 
 
-def _label_option(*, required: bool) -> Command:
-    return click.option(
+_TRAINING_OPTIONS = (
+    click.option(
         "--label",
-        required=required,
         multiple=True,
         callback=_only_one,
         metavar="COLUMN",
         help="The column that marks anomalies.",
-    )
-
-
-_TRAINING_OPTIONS = (
+    ),
     click.option(
         "--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; repeatable."
     ),
@@ -165,7 +161,7 @@ class TrainingOptions(NamedTuple):
         return " ".join(spell(Setting(name, value)) for name, value in given.items())
 
 
-def training_options(command: Command, *, needs_label: bool = True) -> Command:
+def training_options(command: Command) -> Command:
     """Options about the columns of a training table, as one argument, `training`."""
 
     @wraps(command)
@@ -173,7 +169,7 @@ def training_options(command: Command, *, needs_label: bool = True) -> Command:
         training = TrainingOptions(*(arguments.pop(name) for name in TrainingOptions._fields))
         return command(training=training, **arguments)
 
-    return _decorate(collected, (_label_option(required=needs_label), *_TRAINING_OPTIONS))
+    return _decorate(collected, _TRAINING_OPTIONS)
 
 
 def policy_options(command: Command) -> Command:

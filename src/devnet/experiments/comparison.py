@@ -6,28 +6,21 @@ of the other. A long table is sampled, and the sampled rows are weighted to stan
 """
 
 import time as clock
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 
 from devnet.core.layout import Layout
-from devnet.core.seeds import as_generator, draw_seed
+from devnet.core.seeds import as_generator
 from devnet.core.sentence import Sentence, Setting
-from devnet.core.wording import cut, join_words, shown
+from devnet.core.wording import join_words, shown
 from devnet.detectors.methods import METHODS, RECOMMENDED, find_method
-from devnet.experiments.advice import (
-    Evaluated,
-    SplitResult,
-    advise,
-    choose_method,
-    evaluate,
-    highest_by_chance,
-)
+from devnet.experiments.advice import Evaluated, SplitResult, highest_by_chance
 from devnet.experiments.compared_rows import ComparedRows, choose_rows
+from devnet.experiments.contest import OnFit, conclude, hold_contest, judge
 from devnet.experiments.splits import (
     FEWEST,
     FEWEST_BY_TIME,
@@ -49,11 +42,6 @@ from devnet.tables.training_rows import OnRows, TrainingRows, read_training_rows
 
 N_REPEATS = 3
 COMPARED_ROWS = 100_000  # of each kind; more would only take longer
-LONGEST_REASON = 300  # characters
-RECALLS = np.linspace(0, 1, 51)  # at which precision is read off
-
-OnFit = Callable[[int, int, str], None]
-"""Called before each fit with the number of fits done, their total, and the method."""
 
 
 class Comparison(NamedTuple):
@@ -79,6 +67,7 @@ class Comparison(NamedTuple):
     test_share: float = 1 / N_FOLDS  # of the rows of a split
     readings: Mapping[str, str] = MappingProxyType({})  # how columns were read, if not as they are
     notes: Sequence[str | Sentence] = ()
+    things: str = "rows"  # what rows are called
 
 
 class _EncodedSplit(NamedTuple):
@@ -179,14 +168,20 @@ def compare_methods(
         categorical=[name for name in categorical if name not in ignore],
     )
     splits = make_splits(rows.to_split, n_repeats, generator)
-    runs, failed, texts = _run_all(rows, splits, makers, generator, on_fit)
+    texts: dict[str, list[str]] = {}
+
+    def run(name: str, split: _LearnedSplit, seed: int) -> SplitResult:
+        detector = makers[name](random_state=seed)
+        if not detector.uses_text and split.encoder.text_columns:
+            texts[name] = split.encoder.text_columns
+        return _run(detector, split.encoded(name, detector))
+
+    learned = _learned(rows, splits)
+    runs, failed = hold_contest(learned, len(splits), list(makers), run, generator, on_fit)
     if not runs:
         raise TableError(f"no method could learn from {source.name}: {next(iter(failed.values()))}")
     share = ranked_share(splits)
     by_chance = highest_by_chance(*_ranked_rows(rows, splits), len(runs))
-    to_beat = choose_method(runs, by_chance, share)
-    evaluated = evaluate(runs, to_beat, share)
-    verdict = advise(evaluated, to_beat, by_chance)
     return Comparison(
         table=source.name,
         label=training.label,
@@ -196,8 +191,6 @@ def compare_methods(
         n_unlabelled=int((~rows.is_labelled).sum()),
         n_splits=len(splits),
         chance=_chance(training, rows, splits),
-        to_beat=to_beat,
-        methods=evaluated,
         failed=failed,
         time=time,
         group=group,
@@ -205,7 +198,7 @@ def compare_methods(
         test_share=share,
         readings=rows.readings,
         notes=[*training_notes(training), *rows.notes, *text_notes(texts, list(runs))],
-        **verdict._asdict(),
+        **conclude(runs, by_chance, share)._asdict(),
     )
 
 
@@ -225,36 +218,6 @@ def _chance(training: TrainingRows, rows: ComparedRows, splits: list[Split]) -> 
         for split in splits
     ]
     return float(np.mean(shares))
-
-
-def _run_all(
-    rows: ComparedRows,
-    splits: list[Split],
-    makers: dict[str, Callable[..., Any]],
-    generator: np.random.Generator,
-    on_fit: OnFit | None,
-) -> tuple[dict[str, list[SplitResult]], dict[str, str], dict[str, list[str]]]:
-    """For each method, its runs split by split, or its error, and the texts that it leaves out."""
-    runs: dict[str, list[SplitResult]] = {name: [] for name in makers}
-    failed: dict[str, str] = {}
-    texts: dict[str, list[str]] = {}
-    n_fits = len(splits) * len(makers)
-    for number, split in enumerate(_learned(rows, splits)):
-        seed = draw_seed(generator)
-        for i, (name, make) in enumerate(makers.items()):
-            if on_fit is not None:
-                on_fit(number * len(makers) + i, n_fits, name)
-            if name in failed:
-                continue
-            try:
-                detector = make(random_state=seed)
-                if not detector.uses_text and split.encoder.text_columns:
-                    texts[name] = split.encoder.text_columns
-                runs[name].append(_run(detector, split.encoded(name, detector)))
-            except Exception as error:  # a method that fails must not stop the others
-                failed[name] = _reason(error)
-                del runs[name]
-    return runs, failed, texts
 
 
 def text_notes(texts: dict[str, list[str]], methods: Sequence[str]) -> list[str]:
@@ -323,30 +286,7 @@ def _run(detector: Any, split: _EncodedSplit) -> SplitResult:
     detector.fit(split.train, y)
     seconds = clock.perf_counter() - start
     scores = detector.anomaly_score(split.test)
-    y, weight = split.y_test, split.weight
-    return SplitResult(
-        float(average_precision_score(y, scores, sample_weight=weight)),
-        float(roc_auc_score(y, scores)),
-        precision_at(RECALLS, y, scores, weight),
-        seconds,
-    )
-
-
-def precision_at(
-    recalls: np.ndarray, y: np.ndarray, scores: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """Precision at the highest threshold that reaches each recall; at recall 0, the first find."""
-    found = precision_recall_curve(y, scores, sample_weight=weight)
-    precision, recall = (part[-2::-1] for part in found[:2])  # without the made-up last point
-    index = np.searchsorted(recall, np.maximum(recalls - 1e-9, 1e-9))
-    reached: np.ndarray = precision[np.minimum(index, len(precision) - 1)]
-    return reached
-
-
-def _reason(error: Exception) -> str:
-    """What was raised, on one line."""
-    text = " ".join(str(error).split())
-    return cut(text, LONGEST_REASON) or f"it raised {type(error).__name__}"
+    return judge(split.y_test, scores, split.weight, seconds)
 
 
 def _refuse_too_few(training: TrainingRows, table: str, *, by_time: bool) -> None:

@@ -9,7 +9,8 @@ from devnet.core.sentence import Sentence, Spell
 from devnet.core.wording import if_known, range_text
 from devnet.detectors.methods import RECOMMENDED
 from devnet.experiments.advice import Evaluated, Interval, half_width
-from devnet.experiments.comparison import RECALLS, Comparison
+from devnet.experiments.comparison import Comparison
+from devnet.experiments.contest import RECALLS
 from devnet.experiments.splits import N_FOLDS
 from devnet.report.axes import (
     Axis,

@@ -39,11 +39,10 @@ def refuse_overwriting(
 
 
 def refuse_replacing(target: str | os.PathLike[str], learned_from: Collection[Path]) -> None:
-    """Refuse to save a model to one of the files that it learned from."""
+    """Refuse to write to one of the files that are learned from."""
     if any(_is_same(Path(target), path) for path in learned_from):
         raise TableError(
-            f"the output {path_text(target)} is the table that the model learned from; give "
-            "another name."
+            f"the output {path_text(target)} is a file that is learned from; give another name."
         )
 
 

@@ -16,11 +16,18 @@ from devnet.deep.images.image_folder import ANOMALY, NORMAL_LABEL, image_files, 
 from devnet.deep.kept_model import KeptModel
 from devnet.significance.calibration import Calibration, calibrate
 from devnet.significance.policies import Alarm, AlertPolicy, Threshold
+from devnet.tables.overwriting import refuse_overwriting, refuse_replacing
 from devnet.tables.row_scores import alert_threshold, scored_columns
 from devnet.tables.table_model import held_back_calibration, held_back_tensors
 
 FILE = "file"  # the column that names images
 NOTHING: np.ndarray = np.empty(0)
+PATCH_SETTINGS: dict[str, Any] = {  # that find local defects; measured in the experiment `images`
+    "hidden": (32, 32),
+    "top_share": 0.05,
+    "l2": 0.0,
+    "learning_rate": 0.003,
+}
 
 
 class Peak(NamedTuple):
@@ -98,7 +105,7 @@ class ImageModel(KeptModel):
         self.detector_ = detector
         self.n_rows_, self.n_labelled_ = len(y), int((y == 1).sum())
         self.n_normal_ = int((y == NORMAL_LABEL).sum())
-        self._learned_from = tuple(path.resolve() for path in files)
+        self._learned_from = tuple(path.resolve() for path in _inputs(files, labels))
         return self
 
     def score(
@@ -184,6 +191,21 @@ class ImageModel(KeptModel):
     def _restore_own(self, kept: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
         self.calibration_ = held_back_calibration(tensors)
         refuse_unknown(tensors, self._own_tensors())
+
+
+def refuse_overwriting_images(
+    folder: str | PathLike[str], labels: str | Path | None, *targets: Path | None
+) -> None:
+    """Refuse outputs that are an image of a folder or its file of labels, or the same file."""
+    refuse_overwriting("", *targets)
+    inputs = _inputs(image_files(Path(folder)), labels)
+    for target in filter(None, targets):
+        refuse_replacing(target, inputs)
+
+
+def _inputs(files: list[Path], labels: str | Path | None) -> list[Path]:
+    """All files that are learned from."""
+    return [*files, *([] if labels is None else [Path(labels)])]
 
 
 def _files(images: str | PathLike[str] | Sequence[Path]) -> list[Path]:

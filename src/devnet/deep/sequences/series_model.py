@@ -102,14 +102,7 @@ class SeriesModel(KeptModel):
         generator = as_generator(self.random_state)
         detector = self.detector or SequenceDevNet(random_state=draw_seed(generator))
         source = open_table(table)
-        found = _read(source, time, channels, label)
-        if not found.intervals:
-            raise UserError(
-                f"no row of {source.name} is labelled as an anomaly in {label!r}; label at least "
-                "one interval, or name another column with ",
-                Setting("label"),
-                ".",
-            )
+        found = read_labelled_series(source, time, channels, label)
         self.calibration_ = fit_series(
             detector, found.series, found.intervals, length, random_state=draw_seed(generator)
         )
@@ -203,6 +196,21 @@ class SeriesModel(KeptModel):
         if not step <= length <= block:
             raise edited("the calibration", "a step is at most a window, and a window a block")
         self.calibration_ = SeriesRanks(scores, block, length, step)
+
+
+def read_labelled_series(
+    source: Any, time: str, channels: Sequence[str], label: str
+) -> SeriesTable:
+    """The series of an open table, if any of its steps is labelled as an anomaly."""
+    found = _read(source, time, channels, label)
+    if not found.intervals:
+        raise UserError(
+            f"no row of {source.name} is labelled as an anomaly in {label!r}; label at least "
+            "one interval, or name another column with ",
+            Setting("label"),
+            ".",
+        )
+    return found
 
 
 def _read(source: Any, time: str, channels: Sequence[str], label: str | None) -> SeriesTable:

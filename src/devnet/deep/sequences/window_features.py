@@ -23,7 +23,7 @@ class WindowFeatures(TransformerMixin, BaseEstimator):
     """Turn sequences or windows into a table: statistics, local changes and spectrum by channel.
 
     Nothing is learned and nothing is tuned. `make_pipeline(WindowFeatures(), DeviationEnsemble())`
-    is often the better tool with few labels: see docs/signals.md for when.
+    is often the better tool with few labels: docs/tutorials/signals.md says when.
 
     Sequences may have any lengths. A missing value is filled in between its neighbours, and the
     share of missing values is a feature.
