@@ -1,6 +1,7 @@
 """The architecture that ARCHITECTURE.md promises."""
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 import devnet
+from devnet.deep.methods import DEEP_METHODS, find_deep
+from devnet.detectors.base import FewLabelDetector
+from devnet.detectors.methods import NAMED
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "devnet"
@@ -102,3 +106,13 @@ def test_only_the_terminal_prints():
     """So that names and values from outside are shown escaped, in one place."""
     printing = [file.name for file in FILES if re.search(r"\bclick\.s?echo\(", file.read_text())]
     assert printing == ["terminal.py"]
+
+
+@pytest.mark.parametrize("name", [*NAMED, *DEEP_METHODS])
+def test_a_detector_is_final_and_extends_abstract_ones(name):
+    if name in DEEP_METHODS:
+        pytest.importorskip("torch")
+    method = find_deep(name) if name in DEEP_METHODS else NAMED[name]
+    assert method.__subclasses__() == []
+    above = [base for base in method.__mro__[1:] if issubclass(base, FewLabelDetector)]
+    assert [base.__name__ for base in above if not inspect.isabstract(base)] == []

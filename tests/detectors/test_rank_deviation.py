@@ -9,7 +9,7 @@ from support.small_methods import fitted_small
 import devnet
 from devnet import ModelFileError
 from devnet.core import model_file
-from devnet.detectors import rank_deviation
+from devnet.detectors import usual_columns
 from devnet.detectors.rank_deviation import RankDeviation
 
 
@@ -72,7 +72,7 @@ def test_rows_of_weight_zero_are_not_learned_from(seed, monkeypatch):
     one = RankDeviation().fit(rows, None).anomaly_score(rows)
     other = RankDeviation().fit(odd, None, weight).anomaly_score(rows)
     np.testing.assert_array_equal(one, other)
-    monkeypatch.setattr(rank_deviation, "LEARNED_ROWS", 500)
+    monkeypatch.setattr(usual_columns, "LEARNED_ROWS", 500)
     fewer = RankDeviation(random_state=seed).fit(odd, None, weight).anomaly_score(rows)
     assert np.corrcoef(one, fewer)[0, 1] > 0.9
 

@@ -9,7 +9,7 @@ from devnet.core.model_file import edited, tensor
 from devnet.core.rows import Rows, dense_tiles
 from devnet.detectors.ensemble.pool import choose_rows
 from devnet.detectors.leaf_lessons import N_TREES, grow_random_trees, learn_lessons
-from devnet.detectors.rank_deviation import LARGEST, UsualColumns, learned_rows
+from devnet.detectors.usual_columns import LARGEST, UsualColumns, learned_rows
 from devnet.engine.forest import Forest
 
 ANOMALY, NORMAL = 1.0, -1.0  # verdicts
@@ -62,6 +62,15 @@ class Taught(NamedTuple):
     columns: TaughtColumns
     judged: np.ndarray  # (K,) rows by number, ascending
     unseen: np.ndarray  # (K,) their scores by the verdicts of all others
+
+    def unseen_scores(self, rows: Rows, which: np.ndarray) -> np.ndarray:
+        """Scores of rows by number, ascending; judged ones by the verdicts of all others."""
+        scores = np.empty(len(which))
+        for part, tile in self.columns.tiles(rows.select(which), slice(0, len(which))):
+            scores[part] = self.columns.scores(tile)
+        _, here, there = np.intersect1d(which, self.judged, assume_unique=True, return_indices=True)
+        scores[here] = self.unseen[there]
+        return scores
 
 
 def teach(

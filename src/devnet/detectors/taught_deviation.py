@@ -1,18 +1,16 @@
 """TaughtDeviation, the order after the first verdicts: dismissed rows teach before anomalies do."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from devnet.core.labels import Labels
-from devnet.core.model_file import refuse_unknown
 from devnet.core.rows import Rows
-from devnet.core.seeds import as_generator
-from devnet.detectors.rank_deviation import RankDeviation, UsualSets, is_wide
 from devnet.detectors.taught_columns import TaughtColumns, teach
+from devnet.detectors.unusual_detector import UnusualDetector
 
 
-class TaughtDeviation(RankDeviation):
+class TaughtDeviation(UnusualDetector):
     """Score rows by how far their columns deviate from the usual, and by verdicts on rows like it.
 
     It needs no labelled anomaly, and learns from rows that are known to be normal alone. What a
@@ -59,18 +57,15 @@ class TaughtDeviation(RankDeviation):
 
     uses_normals: ClassVar[bool] = True
 
-    usual_: TaughtColumns | UsualSets  # type: ignore[assignment]
+    def _learn_columns(
+        self,
+        rows: Rows,
+        labels: Labels,
+        sample_weight: np.ndarray | None,
+        generator: np.random.Generator,
+    ) -> TaughtColumns:
+        return teach(rows, labels, sample_weight, generator).columns
 
-    def _learn(
-        self, rows: Rows, labels: Labels, sample_weight: np.ndarray | None, *, resume: bool
-    ) -> None:
-        if is_wide(rows):
-            super()._learn(rows, labels, sample_weight, resume=resume)
-        else:
-            generator = as_generator(self.random_state)
-            self.usual_ = teach(rows, labels, sample_weight, generator).columns
-
-    def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
-        kind = UsualSets if "rarity" in tensors else TaughtColumns
-        self.usual_ = kind.from_tensors(tensors, self.n_features_in_)
-        refuse_unknown(tensors, self._tensors())
+    @classmethod
+    def _restore_columns(cls, tensors: dict[str, np.ndarray], n_columns: int) -> TaughtColumns:
+        return TaughtColumns.from_tensors(tensors, n_columns)

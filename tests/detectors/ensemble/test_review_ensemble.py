@@ -127,5 +127,5 @@ def test_it_is_not_exported_as_if_it_were_the_ensemble_alone(tmp_path):
     found = ExportedModel(tmp_path / "m.onnx").score(rows)["anomaly_score"].to_numpy()
     np.testing.assert_allclose(found, model.anomaly_score(rows), atol=1e-5)
     alone = copy(model)
-    alone.taught_ = None
+    alone.half_ = None
     assert not np.allclose(found, alone.anomaly_score(rows), atol=1e-2)

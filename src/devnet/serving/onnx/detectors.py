@@ -13,13 +13,15 @@ from devnet.core.wording import join_words
 from devnet.detectors.base import FewLabelDetector
 from devnet.detectors.competitors import BalancedLogistic, IForest, PUBaggedTrees
 from devnet.detectors.deviation_network import DevNet
+from devnet.detectors.ensemble.bagged_ensemble import BaggedEnsemble
 from devnet.detectors.ensemble.deviation_ensemble import DeviationEnsemble
 from devnet.detectors.ensemble.review_ensemble import ReviewEnsemble
 from devnet.detectors.ensemble.table_learners import TableLearners
 from devnet.detectors.methods import METHODS, RECOMMENDED
-from devnet.detectors.rank_deviation import RankDeviation, UsualColumns
+from devnet.detectors.rank_deviation import RankDeviation
 from devnet.detectors.taught_columns import TaughtColumns
 from devnet.detectors.taught_deviation import TaughtDeviation
+from devnet.detectors.usual_columns import UsualColumns
 from devnet.engine.forest import Tree
 from devnet.serving.onnx.export_error import ExportError
 from devnet.serving.onnx.graph import DOUBLE, Graph
@@ -57,9 +59,9 @@ def _add_ensemble(graph: Graph, rows: str, detector: DeviationEnsemble) -> str:
 
 
 def _add_review_ensemble(graph: Graph, rows: str, detector: ReviewEnsemble) -> str:
-    taught, (factor, of_taught, more) = detector.taught_, detector.mix_.tolist()
-    if taught is None:
-        return _add_ensemble(graph, rows, detector)
+    if detector.half_ is None:
+        return _add_learners(graph, rows, detector, 1.0, [], 0.0)
+    taught, (factor, of_taught, more) = detector.half_.columns, detector.half_.mix.tolist()
     trees = _scaled(_taught_trees(taught), of_taught)
     more += of_taught * float(taught.scale[1])
     return _add_learners(graph, rows, detector, factor, trees, more)
@@ -68,7 +70,7 @@ def _add_review_ensemble(graph: Graph, rows: str, detector: ReviewEnsemble) -> s
 def _add_learners(
     graph: Graph,
     rows: str,
-    detector: DeviationEnsemble,
+    detector: BaggedEnsemble,
     factor: float,
     others: list[Tree],
     more: float,
