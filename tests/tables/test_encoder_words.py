@@ -46,7 +46,8 @@ def shuffled(values):
         (pa.nulls(N, pa.float64()), "empty"),
         ([float("nan")] * N, "empty"),
         ([{"a": 1}] * N, "nested values (struct)"),
-        ([[1, 2]] * N, "nested values (list)"),
+        ([[1, 2]] * N, "constant: always the same numbers"),
+        ([[[1, 2]]] * N, "nested values (list)"),
         ([b"x", b"y"] * 50, "binary values"),
         ([f"text {i}" for i in range(N)], "text: every value occurs once"),
         ([f"P{i:06}" for i in range(N)], "identifier: every value occurs once"),
@@ -194,7 +195,8 @@ def test_a_table_with_more_columns_gets_a_note():
         ({"amount": ["1"]}, "'amount' of new.csv has text, where the model learned numbers"),
         ({"country": [1]}, "'country' of new.csv has numbers, where the model learned text"),
         ({"time": ["x"]}, "'time' of new.csv has text, where the model learned dates"),
-        ({"time": [[1]]}, r"'time' of new.csv has nested values \(list\), where"),
+        ({"time": [[1]]}, "'time' of new.csv has vectors, where the model learned dates"),
+        ({"time": [[[1]]]}, r"'time' of new.csv has nested values \(list\), where"),
     ],
 )
 def test_a_table_that_does_not_fit_the_model_gets_a_sentence(change, sentence):

@@ -346,7 +346,9 @@ def test_columns_of_all_kinds_are_encoded_as_one_machine_does():
     vectors = [[{"index": i, "value": 1.0}] if i % 3 else None for i in range(N)]
     words = [f"{WORDS[i % 9]} {WORDS[i % 7]} with {WORDS[i * 5 % 8]} at {i}" for i in range(N)]
     online = [None if i % 50 == 0 else i > 280 for i in range(N)]
-    plain, *others = all_reads(payments(vector=vectors, note=words, online=online))
+    numbers = [None if i % 40 == 5 else [i * 0.1, i * 7 % 11] for i in range(N)]
+    table = payments(vector=vectors, note=words, online=online, embedding=numbers)
+    plain, *others = all_reads(table)
     encoder = TableEncoder.learn(plain.summary, plain.others().rows)
     kinds = {column.kind for column in encoder.columns}
     assert kinds == {column.kind for column in KINDS}

@@ -35,6 +35,7 @@ def make_table():
             "written": [one.strftime("%d.%m.%Y") for one in DAYS],
             "epoch_time": pa.array([int(one.timestamp()) for one in DAYS]),
             "vector": [[{"index": int(i % 5), "value": 1.0}] for i in range(N)],
+            "embedding": generator.normal(size=(N, 3)).tolist(),
             "fraud": [1.0 if i % 20 == 3 else None for i in range(N)],
         }
     )
@@ -84,6 +85,7 @@ def test_the_schema_says_what_each_column_takes(service):
     assert found["clock"]["takes"].startswith("a time of day such as 14:30:05")
     assert found["epoch_time"]["takes"].endswith("(numbers read as seconds since 1970)")
     assert found["vector"]["takes"] == 'a list of objects such as {"index": 3, "value": 0.5}'
+    assert found["embedding"]["takes"] == "a list of 3 numbers"
 
 
 SAME = [
@@ -104,6 +106,7 @@ SAME = [
     ("written", "01.03.2026", "2026-03-01"),
     ("epoch_time", 1_772_359_500, 1_772_359_500.0),
     ("vector", [{"index": 1, "value": 2}], [{"value": 2.0, "index": 1}]),
+    ("embedding", [1, 2, 3.5], [1.0, 2.0, 3.5]),
 ]
 
 
@@ -142,6 +145,11 @@ WRONG = [
     ("vector", [{"index": 1}], "a list of objects"),
     ("vector", [{"index": 1.5, "value": 1}], "a list of objects"),
     ("vector", [{"index": 2**70, "value": 1}], "a list of objects"),
+    ("embedding", [1, 2], "takes a list of 3 numbers"),
+    ("embedding", [1, 2, "3"], "takes a list of 3 numbers"),
+    ("embedding", [1, 2, True], "takes a list of 3 numbers"),
+    ("embedding", [1, 2, 10**400], "takes a list of 3 numbers"),
+    ("embedding", 5, "takes a list of 3 numbers"),
 ]
 
 
@@ -192,6 +200,7 @@ VALUES = {
     "written": st.none() | st.dates().map(lambda day: day.strftime("%d.%m.%Y")),
     "epoch_time": st.none() | st.integers(7 * 10**8, 4 * 10**9),
     "vector": st.none() | st.just([{"index": 2, "value": 0.5}]),
+    "embedding": st.none() | st.lists(st.none() | st.floats(-9, 9), min_size=2, max_size=3),
 }
 
 

@@ -101,9 +101,10 @@ def _form_of(column: ColumnEncoding) -> Form:
     forms = {NumberColumn: Form.NUMBER, BooleanColumn: Form.BOOLEAN, DateColumn: Form.TIME}
     form = Form.VECTOR if isinstance(column, SparseColumn) else forms.get(type(column))
     if form is None or column.is_wide:
-        what = "free text" if column.is_free_text else f"{column.width:,} columns"
+        holds = f"holds vectors of {column.width:,} numbers"
+        what = "is free text" if column.is_free_text else holds
         raise ExportError(
-            f"the column {cut(column.name)!r} is {what}, for which ONNX has no operator; score "
+            f"the column {cut(column.name)!r} {what}, for which ONNX has no operator; score "
             "with Python, or fit a model without it: ",
             Setting("ignore", [column.name]),
         )

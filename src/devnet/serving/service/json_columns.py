@@ -5,6 +5,7 @@ its row.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from devnet.serving.service.refusal import bad_value
 from devnet.serving.service.unread import first_unread
 from devnet.tables.columns.arrow_values import kind_of
 from devnet.tables.columns.column import ColumnEncoding
+from devnet.tables.columns.vector import VectorColumn
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.readings.epoch_reading import END, FIRST
 from devnet.tables.readings.reading import Reading
@@ -24,6 +26,7 @@ Convert = Callable[[list[Any]], pa.Array]  # raises a ValueError if a value does
 KINDS = {int: "number", float: "number", bool: "boolean", str: "text", list: "list", dict: "object"}
 WORDS = {"number": "a number", "boolean": "true or false", "text": "a text"}
 DAY = 86_400_000_000  # microseconds
+NUMBERS = pa.list_(pa.float64())
 SPARSE = pa.list_(pa.struct([("index", pa.int64()), ("value", pa.float64())]))
 CLOCK, ISO_DATE = "14:30:05", "2026-11-17T10:05:00"
 
@@ -85,6 +88,9 @@ def _column(column: ColumnEncoding, reader: TableReader) -> JsonColumn:
     if "sparse" in column.accepts:
         wanted = 'a list of objects such as {"index": 3, "value": 0.5}'
         return JsonColumn(column.name, {"list": _vectors}, wanted, SPARSE)
+    if isinstance(column, VectorColumn):
+        wanted, convert = f"a list of {column.size:,} numbers", partial(_lists, column.size)
+        return JsonColumn(column.name, {"list": convert}, wanted, NUMBERS)
     if column.kind == "date":
         return _date_column(column)
     converts = {kind: PLAIN[kind] for kind in PLAIN if kind in column.accepts}
@@ -186,6 +192,18 @@ def _vectors(values: list[Any]) -> pa.Array:
             if type(one["index"]) is not int or type(one["value"]) not in (int, float):
                 raise ValueError("not all of them are numbers")
     return pa.array(values, SPARSE)
+
+
+def _lists(size: int, values: list[Any]) -> pa.Array:
+    for vector in values:
+        if vector is not None and len(vector) != size:
+            raise ValueError("not all of them are of that length")
+        if not {type(one) for one in vector or ()} <= {int, float, type(None)}:
+            raise ValueError("not all of them are numbers")
+    found = pa.array(values, NUMBERS)
+    if np.isinf(found.flatten().to_numpy(zero_copy_only=False)).any():  # 1e999
+        raise ValueError("a number is too large")
+    return found
 
 
 def _fits(value: Any, convert: Convert) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from devnet.serving.service.arrow_rows import ARROW
-from devnet.serving.service.json_columns import JsonColumn
+from devnet.serving.service.json_columns import NUMBERS, JsonColumn
 from devnet.serving.service.limits import Limits
 from devnet.serving.service.metrics import CONTENT_TYPE
 from devnet.serving.service.refusal import JSON
@@ -24,7 +24,7 @@ REFUSALS = {
     "500": "The service failed.",
     "503": "Too much is asked for at once, or it took too long; try again.",
 }
-_VECTOR = {
+_PAIRS = {
     "type": "array",
     "items": {
         "type": "object",
@@ -36,8 +36,9 @@ _KINDS: dict[str, Json] = {
     "number": {"type": "number"},
     "boolean": {"type": "boolean"},
     "text": {"type": "string"},
-    "list": _VECTOR,
+    "list": _PAIRS,
 }
+_NUMBERS = {"type": "array", "items": {"type": ["number", "null"]}}
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
@@ -183,7 +184,8 @@ def _object(properties: Json) -> Json:
 
 
 def _value(column: JsonColumn) -> Json:
-    kinds = [_KINDS[kind] for kind in column.converts]
+    is_vector = column.empty == NUMBERS
+    kinds = [_NUMBERS if is_vector else _KINDS[kind] for kind in column.converts]
     return {"anyOf": [*kinds, {"type": "null"}], "description": column.wanted}
 
 

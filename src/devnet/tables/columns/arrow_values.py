@@ -20,11 +20,12 @@ WORDS = {
     "date": "dates",
     "time": "times of day",
     "sparse": "sparse vectors",
+    "vector": "vectors",
 }
 
 
 class ColumnKind(NamedTuple):
-    """Kind of values: one of SINGULAR, "sparse", "empty", or "unusable" with a reason."""
+    """Kind of values: one of SINGULAR, "sparse", "vector", "empty", or "unusable" with a reason."""
 
     name: str
     reason: str = ""
@@ -64,6 +65,14 @@ def _is_sparse_vector(arrow_type: pa.DataType) -> bool:
     return is_number and bool(pa.types.is_integer(pair.field("index").type))
 
 
+def _is_vector(arrow_type: pa.DataType) -> bool:
+    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not any(test(arrow_type) for test in tests):
+        return False
+    number = arrow_type.value_type
+    return bool(pa.types.is_floating(number) or pa.types.is_integer(number))
+
+
 _TESTS = {
     "number": (
         pa.types.is_integer,
@@ -76,6 +85,7 @@ _TESTS = {
     "date": (pa.types.is_date, pa.types.is_timestamp),
     "time": (pa.types.is_time,),
     "sparse": (_is_sparse_vector,),
+    "vector": (_is_vector,),
     "empty": (pa.types.is_null,),
 }
 

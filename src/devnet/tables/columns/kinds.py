@@ -13,6 +13,7 @@ from devnet.tables.columns.date import DateColumn
 from devnet.tables.columns.number import NumberColumn
 from devnet.tables.columns.sparse import SparseColumn
 from devnet.tables.columns.text import TextColumn
+from devnet.tables.columns.vector import VectorColumn
 
 KINDS: tuple[type[ColumnEncoding], ...] = (
     NumberColumn,
@@ -21,6 +22,7 @@ KINDS: tuple[type[ColumnEncoding], ...] = (
     DateColumn,
     SparseColumn,
     TextColumn,
+    VectorColumn,
 )
 
 

@@ -1,0 +1,181 @@
+"""Vectors: lists of equally many numbers, such as embeddings, each number scaled like a column."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from devnet.core.model_file import edited
+from devnet.core.rows import WIDE
+from devnet.core.wording import missing_text, shown
+from devnet.tables.columns.arrow_values import is_missing, numbers, plain
+from devnet.tables.columns.column import (
+    ColumnEncoding,
+    ColumnSummary,
+    Entry,
+    indicator,
+    is_empty,
+    limited,
+    read_count,
+    read_numbers,
+    read_shared,
+)
+from devnet.tables.columns.left_out import LeftOut, Why
+from devnet.tables.table_error import TableError
+
+LONGEST = WIDE - 1  # numbers of a vector
+TAILS = (0.01, 0.99)  # quantiles beyond which a number is unusual
+
+
+@final
+@dataclass
+class VectorSummary(ColumnSummary):
+    """How long vectors are."""
+
+    shortest: int | None = None  # None before the first
+    longest: int = 0
+
+    def add(self, values: pa.Array) -> None:
+        """Add more rows."""
+        self.n_missing += int(is_missing(plain(values)).sum())
+        lengths = pc.min_max(pc.list_value_length(plain(values)))
+        if lengths["min"].is_valid:
+            least, most = lengths["min"].as_py(), lengths["max"].as_py()
+            self.shortest = least if self.shortest is None else min(self.shortest, least)
+            self.longest = max(self.longest, most)
+
+    def merged(self, other: Self) -> Self:
+        """What is known of the rows of both."""
+        known = [one.shortest for one in (self, other) if one.shortest is not None]
+        return replace(
+            self,
+            n_missing=self.n_missing + other.n_missing,
+            shortest=min(known, default=None),
+            longest=max(self.longest, other.longest),
+        )
+
+    def learn(self, n_rows: int, sample: pa.Array) -> "VectorColumn | LeftOut":
+        """Return the encoding, or why there is none."""
+        if not self.longest:
+            return LeftOut(self.name, Why.EMPTY, "empty")
+        if self.shortest != self.longest:
+            lengths = f"{self.shortest:,} to {self.longest:,} numbers"
+            return LeftOut(self.name, Why.UNUSABLE, f"lists of different lengths: {lengths}")
+        if self.longest > LONGEST:
+            text = f"lists of {self.longest:,} numbers; at most {LONGEST:,} are possible"
+            return LeftOut(self.name, Why.UNUSABLE, text)
+        found = _matrix(sample, self.longest)
+        found = found[~np.isnan(found).all(axis=1)]
+        if not len(found):
+            return LeftOut(self.name, Why.EMPTY, "empty")
+        low, high = _ends(found)
+        if not self.n_missing and (low == high).all():
+            return LeftOut(self.name, Why.CONSTANT, "constant: always the same numbers")
+        filled = np.where(np.isnan(found), (low / 2 + high / 2), found)
+        mean = (filled / len(filled)).sum(axis=0)
+        tails = np.quantile(filled / 2, TAILS, axis=0) * 2  # halves, as a difference may overflow
+        within = (np.clip(part, low, high) for part in (mean, *tails))
+        listed = (tuple(part.tolist()) for part in (low, high, *within))
+        return VectorColumn(self.name, self.n_missing / n_rows, self.longest, *listed)
+
+
+@final
+@dataclass(frozen=True)
+class VectorColumn(ColumnEncoding):
+    """A column for each number, from 0 (the least in a sample of training) to 1 (the greatest).
+
+    A last one marks missing vectors, if any was missing in training. The mean stands in for numbers
+    that are missing or not finite. Reasons are about the vector as a whole.
+    """
+
+    kind: ClassVar[str] = "vector"
+    sources: ClassVar[tuple[str, ...]] = ("vector",)
+    summary: ClassVar[type[ColumnSummary]] = VectorSummary
+
+    size: int
+    low: tuple[float, ...]  # by number
+    high: tuple[float, ...]
+    mean: tuple[float, ...]
+    lower: tuple[float, ...]  # at TAILS
+    upper: tuple[float, ...]
+
+    @property
+    def width(self) -> int:
+        """Columns of the matrix."""
+        return self.size + (self.missing > 0)
+
+    @property
+    def accepts(self) -> frozenset[str]:
+        """Kinds of values that can be encoded."""
+        return frozenset(["vector", "empty"])
+
+    @property
+    def csv_type(self) -> None:
+        """Vectors cannot be in a CSV file."""
+
+    def entries(self, values: pa.Array) -> list[Entry]:
+        """The encoded values."""
+        found = self._numbers(values)
+        filled = np.where(np.isnan(found), self.mean, found)
+        low, high = np.array(self.low) / 2, np.array(self.high) / 2  # a difference may overflow
+        scaled = limited((filled / 2 - low) / np.where(high > low, high - low, np.inf))
+        columns = [Entry(number, scaled[:, number]) for number in range(self.size)]
+        return [*columns, indicator(self.size, self.is_missing(values))][: self.width]
+
+    def _numbers(self, values: pa.Array) -> np.ndarray:
+        """The numbers of vectors, (n, size); NaN where one is missing or not finite."""
+        if is_empty(values):
+            return np.full((len(values), self.size), np.nan)
+        lengths = pc.unique(pc.drop_null(pc.list_value_length(plain(values)))).to_pylist()
+        others = [length for length in lengths if length != self.size]
+        if others:
+            raise TableError(
+                f"the column {self.name!r} has a list of {others[0]:,} numbers, where the model "
+                f"learned lists of {self.size:,}; give vectors made in the same way."
+            )
+        return _matrix(values, self.size)
+
+    def phrase(self, value: pa.Array) -> str:
+        """How many of the vector's numbers are unusual."""
+        found = self._numbers(value)[0]
+        if self.is_missing(value)[0]:
+            return missing_text(self.name, self.missing)
+        with np.errstate(invalid="ignore"):
+            n_unusual = int(((found < self.lower) | (found > self.upper)).sum())
+        if not n_unusual:
+            return f"{shown(self.name)}: none of its {self.size:,} numbers is unusual alone"
+        return f"{shown(self.name)}: {n_unusual:,} of its {self.size:,} numbers are unusual"
+
+    def detail(self) -> str:
+        """What the training table had in the column."""
+        return f"{self.size:,} numbers"
+
+    @classmethod
+    def from_header(cls, header: dict[str, Any]) -> Self:
+        """Invert `to_header`, with everything checked."""
+        shared, size = read_shared(header), read_count(header, "size", 1, LONGEST)
+        names = ("low", "high", "mean", "lower", "upper")
+        low, high, mean, lower, upper = (read_numbers(header, name, size) for name in names)
+        in_order = np.diff([low, mean, high], axis=0).min() >= 0
+        if not in_order or np.diff([low, lower, upper, high], axis=0).min() < 0:
+            raise edited(f"the column {shared['name']!r}", "its numbers are not in order")
+        return cls(**shared, size=size, low=low, high=high, mean=mean, lower=lower, upper=upper)
+
+
+def _matrix(values: pa.Array, size: int) -> np.ndarray:
+    """The numbers of lists of this size, (n, size) float64; NaN where one is missing."""
+    values = plain(values)
+    known = values.drop_null()
+    found: np.ndarray = np.full((len(values), size), np.nan)
+    found[~is_missing(values)] = numbers(known.flatten()).reshape(len(known), size)
+    return found
+
+
+def _ends(found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the greatest of each number, (d,); 0 where none is known."""
+    least = np.where(np.isnan(found), np.inf, found).min(axis=0)
+    most = np.where(np.isnan(found), -np.inf, found).max(axis=0)
+    is_known = least <= most
+    return np.where(is_known, least, 0.0) + 0.0, np.where(is_known, most, 0.0) + 0.0
