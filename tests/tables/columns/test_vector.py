@@ -174,6 +174,19 @@ def test_a_reason_is_about_the_vector_as_a_whole(seed):
     assert "of its 6 numbers are unusual" in first.reasons[0].text
 
 
+def test_vectors_of_another_scale_are_told_as_a_change_and_others_are_not(seed):
+    rows, _ = table(seed, 2000)
+    model = TableModel("logistic regression", random_state=0).fit(rows, "fraud")
+    same, _ = table(seed + 1, 2000)
+    assert "embedding" not in [change.column for change in devnet.find_drift(model, same).changes]
+    scaled = [(10 * np.array(one)).tolist() for one in same["embedding"].to_pylist()]
+    other = same.set_column(1, "embedding", listed(scaled))
+    (change,) = [
+        one for one in devnet.find_drift(model, other).changes if one.column == "embedding"
+    ]
+    assert "of its vectors have numbers outside the range of training" in change.text
+
+
 @pytest.mark.parametrize(
     ("vector", "says"),
     [

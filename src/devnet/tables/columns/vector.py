@@ -1,5 +1,6 @@
 """Vectors: lists of equally many numbers, such as embeddings, each number scaled like a column."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
 
@@ -15,6 +16,7 @@ from devnet.tables.columns.column import (
     ColumnEncoding,
     ColumnSummary,
     Entry,
+    Unseen,
     indicator,
     is_empty,
     limited,
@@ -32,59 +34,70 @@ TAILS = (0.01, 0.99)  # quantiles beyond which a number is unusual
 @final
 @dataclass
 class VectorSummary(ColumnSummary):
-    """How long vectors are."""
+    """How long vectors are, and the extremes of each number while all are of one length."""
 
-    shortest: int | None = None  # None before the first
-    longest: int = 0
+    lengths: frozenset[int] = frozenset()
+    low: tuple[float, ...] = ()  # infinite where no number is known
+    high: tuple[float, ...] = ()
 
     def add(self, values: pa.Array) -> None:
         """Add more rows."""
-        self.n_missing += int(is_missing(plain(values)).sum())
-        lengths = pc.min_max(pc.list_value_length(plain(values)))
-        if lengths["min"].is_valid:
-            least, most = lengths["min"].as_py(), lengths["max"].as_py()
-            self.shortest = least if self.shortest is None else min(self.shortest, least)
-            self.longest = max(self.longest, most)
+        values = plain(values)
+        self.n_missing += int(is_missing(values).sum())
+        found = pc.min_max(pc.list_value_length(values))
+        lengths = {one.as_py() for one in (found["min"], found["max"]) if one.is_valid}
+        self.lengths |= _few(lengths)
+        if len(self.lengths) == 1 and lengths:
+            (size,) = lengths
+            numbers_of = _matrix(values, size)
+            low = np.where(np.isnan(numbers_of), np.inf, numbers_of).min(axis=0)
+            high = np.where(np.isnan(numbers_of), -np.inf, numbers_of).max(axis=0)
+            self._widen(tuple(low.tolist()), tuple(high.tolist()))
+
+    def _widen(self, low: tuple[float, ...], high: tuple[float, ...]) -> None:
+        """Extend the extremes."""
+        self.low = tuple(map(min, self.low, low)) if self.low else low
+        self.high = tuple(map(max, self.high, high)) if self.high else high
 
     def merged(self, other: Self) -> Self:
         """What is known of the rows of both."""
-        known = [one.shortest for one in (self, other) if one.shortest is not None]
-        return replace(
-            self,
-            n_missing=self.n_missing + other.n_missing,
-            shortest=min(known, default=None),
-            longest=max(self.longest, other.longest),
-        )
+        lengths = _few(self.lengths | other.lengths)
+        both = replace(self, n_missing=self.n_missing + other.n_missing, lengths=lengths)
+        if len(lengths) > 1:
+            return replace(both, low=(), high=())
+        if other.low:
+            both._widen(other.low, other.high)
+        return both
 
     def learn(self, n_rows: int, sample: pa.Array) -> "VectorColumn | LeftOut":
         """Return the encoding, or why there is none."""
-        if not self.longest:
-            return LeftOut(self.name, Why.EMPTY, "empty")
-        if self.shortest != self.longest:
-            lengths = f"{self.shortest:,} to {self.longest:,} numbers"
+        if len(self.lengths) > 1:
+            lengths = f"{min(self.lengths):,} to {max(self.lengths):,} numbers"
             return LeftOut(self.name, Why.UNUSABLE, f"lists of different lengths: {lengths}")
-        if self.longest > LONGEST:
-            text = f"lists of {self.longest:,} numbers; at most {LONGEST:,} are possible"
+        size = max(self.lengths, default=0)
+        if size > LONGEST:
+            text = f"lists of {size:,} numbers; at most {LONGEST:,} are possible"
             return LeftOut(self.name, Why.UNUSABLE, text)
-        found = _matrix(sample, self.longest)
-        found = found[~np.isnan(found).all(axis=1)]
-        if not len(found):
+        low, high = np.array(self.low), np.array(self.high)
+        is_known = low <= high
+        if not is_known.any():
             return LeftOut(self.name, Why.EMPTY, "empty")
-        low, high = _ends(found)
+        low, high = (np.where(is_known, end, 0.0) + 0.0 for end in (low, high))  # no minus zero
         if not self.n_missing and (low == high).all():
             return LeftOut(self.name, Why.CONSTANT, "constant: always the same numbers")
-        filled = np.where(np.isnan(found), (low / 2 + high / 2), found)
-        mean = (filled / len(filled)).sum(axis=0)
-        tails = np.quantile(filled / 2, TAILS, axis=0) * 2  # halves, as a difference may overflow
+        found = _matrix(sample.drop_null(), size)
+        found = np.where(np.isnan(found), low / 2 + high / 2, found)
+        mean = (found / len(found)).sum(axis=0)
+        tails = np.quantile(found / 2, TAILS, axis=0) * 2  # halves, as a difference may overflow
         within = (np.clip(part, low, high) for part in (mean, *tails))
         listed = (tuple(part.tolist()) for part in (low, high, *within))
-        return VectorColumn(self.name, self.n_missing / n_rows, self.longest, *listed)
+        return VectorColumn(self.name, self.n_missing / n_rows, size, *listed)
 
 
 @final
 @dataclass(frozen=True)
 class VectorColumn(ColumnEncoding):
-    """A column for each number, from 0 (the least in a sample of training) to 1 (the greatest).
+    """A column for each number, from 0 (the least in training) to 1 (the greatest).
 
     A last one marks missing vectors, if any was missing in training. The mean stands in for numbers
     that are missing or not finite. Reasons are about the vector as a whole.
@@ -148,6 +161,14 @@ class VectorColumn(ColumnEncoding):
             return f"{shown(self.name)}: none of its {self.size:,} numbers is unusual alone"
         return f"{shown(self.name)}: {n_unusual:,} of its {self.size:,} numbers are unusual"
 
+    def unseen(self, values: pa.Array) -> Unseen:
+        """Vectors with a number outside the range of training, of which each has two ends."""
+        found = self._numbers(values)
+        with np.errstate(invalid="ignore"):
+            is_outside = (found < np.array(self.low)) | (found > np.array(self.high))
+        text = "of its vectors have numbers outside the range of training"
+        return Unseen(np.any(is_outside, axis=1), 2 * self.size, text)
+
     def detail(self) -> str:
         """What the training table had in the column."""
         return f"{self.size:,} numbers"
@@ -173,9 +194,6 @@ def _matrix(values: pa.Array, size: int) -> np.ndarray:
     return found
 
 
-def _ends(found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the greatest of each number, (d,); 0 where none is known."""
-    least = np.where(np.isnan(found), np.inf, found).min(axis=0)
-    most = np.where(np.isnan(found), -np.inf, found).max(axis=0)
-    is_known = least <= most
-    return np.where(is_known, least, 0.0) + 0.0, np.where(is_known, most, 0.0) + 0.0
+def _few(lengths: Collection[int]) -> frozenset[int]:
+    """The shortest and the longest."""
+    return frozenset((min(lengths), max(lengths)) if lengths else ())
