@@ -109,17 +109,31 @@ def test_any_numbers_give_finite_rows_and_a_file_that_is_read_back(vectors):
     assert encoding_from_header(json.loads(json.dumps(column.to_header()))) == column
 
 
-def test_parts_of_a_table_give_the_same_summary(seed):
-    values = listed([*whole_numbers(seed).tolist(), None, None])
+@pytest.mark.parametrize("others", [[None, None], [[1.0], [2.0] * 9], [[0.0] * (LONGEST + 1)]])
+def test_parts_of_a_table_give_the_same_summary(others, seed):
+    values = listed([*whole_numbers(seed).tolist(), *others])
     field = pa.field("embedding", values.type)
-    parts = [start_summary(field, is_forced=False) for _ in range(3)]
-    for summary, part in zip(
-        parts, (values[:100], values[100:], pa.nulls(0, values.type)), strict=True
-    ):
-        summary.add(part)
+    ends = np.sort(np.random.default_rng(seed).integers(0, len(values), 4)).tolist()
+    parts = []
+    for start, end in zip([0, *ends], [*ends, len(values)], strict=True):
+        parts.append(start_summary(field, is_forced=False))
+        parts[-1].add(values[start:end])
     whole = start_summary(field, is_forced=False)
     whole.add(values)
-    assert parts[2].merged(parts[0]).merged(parts[1]) == whole
+    merged = parts[4].merged(parts[2]).merged(parts[0].merged(parts[3])).merged(parts[1])
+    assert merged == whole
+    batches = start_summary(field, is_forced=False)
+    for start, end in zip([0, *ends], [*ends, len(values)], strict=True):
+        batches.add(values[start:end])
+    assert batches == whole
+
+
+def test_a_sample_without_any_vector_is_enough(seed):
+    values = listed(whole_numbers(seed).tolist())
+    summary = start_summary(pa.field("embedding", values.type), is_forced=False)
+    summary.add(values)
+    column = summary.learn(N, pa.nulls(5, values.type))
+    assert np.isfinite(encoded(column, values)).all()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Vectors: lists of equally many numbers, such as embeddings, each number scaled like a column."""
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
 
@@ -36,7 +35,7 @@ TAILS = (0.01, 0.99)  # quantiles beyond which a number is unusual
 class VectorSummary(ColumnSummary):
     """How long vectors are, and the extremes of each number while all are of one length."""
 
-    lengths: frozenset[int] = frozenset()
+    lengths: frozenset[int] = frozenset()  # the least and the greatest
     low: tuple[float, ...] = ()  # infinite where no number is known
     high: tuple[float, ...] = ()
 
@@ -46,13 +45,25 @@ class VectorSummary(ColumnSummary):
         self.n_missing += int(is_missing(values).sum())
         found = pc.min_max(pc.list_value_length(values))
         lengths = {one.as_py() for one in (found["min"], found["max"]) if one.is_valid}
-        self.lengths |= _few(lengths)
-        if len(self.lengths) == 1 and lengths:
-            (size,) = lengths
-            numbers_of = _matrix(values, size)
+        if lengths:
+            self._note(frozenset(lengths))
+        if lengths and self._is_vector:
+            numbers_of = _matrix(values, min(lengths))
             low = np.where(np.isnan(numbers_of), np.inf, numbers_of).min(axis=0)
             high = np.where(np.isnan(numbers_of), -np.inf, numbers_of).max(axis=0)
             self._widen(tuple(low.tolist()), tuple(high.tolist()))
+
+    @property
+    def _is_vector(self) -> bool:
+        """Whether all lists so far are of one length, and not too long."""
+        return len(self.lengths) == 1 and max(self.lengths) <= LONGEST
+
+    def _note(self, lengths: frozenset[int]) -> None:
+        """Add lengths of lists."""
+        both = self.lengths | lengths
+        self.lengths = frozenset((min(both), max(both)))
+        if not self._is_vector:
+            self.low = self.high = ()
 
     def _widen(self, low: tuple[float, ...], high: tuple[float, ...]) -> None:
         """Extend the extremes."""
@@ -61,11 +72,10 @@ class VectorSummary(ColumnSummary):
 
     def merged(self, other: Self) -> Self:
         """What is known of the rows of both."""
-        lengths = _few(self.lengths | other.lengths)
-        both = replace(self, n_missing=self.n_missing + other.n_missing, lengths=lengths)
-        if len(lengths) > 1:
-            return replace(both, low=(), high=())
-        if other.low:
+        both = replace(self, n_missing=self.n_missing + other.n_missing)
+        if other.lengths:
+            both._note(other.lengths)
+        if other.low and both._is_vector:
             both._widen(other.low, other.high)
         return both
 
@@ -85,8 +95,8 @@ class VectorSummary(ColumnSummary):
         low, high = (np.where(is_known, end, 0.0) + 0.0 for end in (low, high))  # no minus zero
         if not self.n_missing and (low == high).all():
             return LeftOut(self.name, Why.CONSTANT, "constant: always the same numbers")
-        found = _matrix(sample.drop_null(), size)
-        found = np.where(np.isnan(found), low / 2 + high / 2, found)
+        found, middle = _matrix(sample.drop_null(), size), low / 2 + high / 2
+        found = np.where(np.isnan(found), middle, found) if len(found) else middle[None]
         mean = (found / len(found)).sum(axis=0)
         tails = np.quantile(found / 2, TAILS, axis=0) * 2  # halves, as a difference may overflow
         within = (np.clip(part, low, high) for part in (mean, *tails))
@@ -192,8 +202,3 @@ def _matrix(values: pa.Array, size: int) -> np.ndarray:
     found: np.ndarray = np.full((len(values), size), np.nan)
     found[~is_missing(values)] = numbers(known.flatten()).reshape(len(known), size)
     return found
-
-
-def _few(lengths: Collection[int]) -> frozenset[int]:
-    """The shortest and the longest."""
-    return frozenset((min(lengths), max(lengths)) if lengths else ())
