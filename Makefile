@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 SOURCES = src tests benchmarks docs/scripts examples release
 OLDEST_TESTS = $(addprefix tests/,core engine significance explanation detectors/test_base.py \
-    detectors/competitors/test_boosting_libraries.py tables/readings tables/test_encoder.py tables/test_scoring.py \
+    detectors/competitors/test_boosting_libraries.py tables/columns tables/readings tables/test_encoder.py tables/test_scoring.py \
     tables/test_table_model.py $(addprefix tables/sources/test_,csv.py excel.py json_lines.py opening.py parquet.py unpacking.py) \
     deep/images $(addprefix deep/sequences/test_,own_modules.py series.py series_table.py window_features.py) \
     serving/onnx serving/service serving/test_scoring_on_a_cluster.py review/test_store.py \

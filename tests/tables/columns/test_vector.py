@@ -46,7 +46,8 @@ def whole_numbers(seed, n=N):
 
 
 def listed(vectors, kind=TYPES[0]):
-    return pa.array([None if one is None else [*one] for one in vectors], kind)
+    number = np.float16 if pa.types.is_float16(kind.value_type) else lambda value: value
+    return pa.array([None if one is None else [*map(number, one)] for one in vectors], kind)
 
 
 def table(seed, n=N):
