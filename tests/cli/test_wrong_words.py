@@ -138,3 +138,15 @@ def test_a_demo_that_has_no_place_gets_a_sentence(place, said, tmp_path, monkeyp
     assert done.exit_code == 2
     assert said in done.stderr
     assert "Errno" not in done.stderr
+
+
+def test_an_interrupted_command_says_so_and_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(*given, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    make_table()[0].to_pandas().to_csv("t.csv", index=False)
+    monkeypatch.setattr("devnet.tables.TableModel.fit", interrupted)
+    done = CliRunner().invoke(main, ["fit", "t.csv", "--label", "fraud", "-o", "m.devnet"])
+    assert (done.exit_code, done.stderr) == (130, "Interrupted.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]

@@ -4,6 +4,7 @@ import errno
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,6 +47,8 @@ ADVICE = {
     errno.EACCES: "take another place, or make it yours: chmod u+rwx",
 }
 
+INTERRUPTED = 128 + signal.SIGINT  # the exit code that shells have for it
+
 
 class BadInput(click.ClickException):
     """An error that the user can fix."""
@@ -76,8 +79,12 @@ class Verbs(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb."""
-        with _in_a_sentence():
-            return super().invoke(ctx)
+        try:
+            with _in_a_sentence():
+                return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 @contextmanager
