@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from devnet.core.arrays import to_numpy
-from devnet.engine.optimizer import Adadelta, Optimizer, RMSprop
+from devnet.engine.optimizer import Adadelta, Optimizer, RMSprop, _clip
 from devnet.engine.scoring_network import Gradient, ScoringNetwork
-from devnet.engine.sparse_layer import SparseKernel
+from devnet.engine.sparse_layer import ColumnGradient, SparseKernel
 
 SIZES = (6, 4, 1)
 
@@ -80,6 +80,29 @@ def test_a_zero_gradient_changes_nothing():
     start = network.parameters.copy()
     Optimizer(network, RMSprop(0.01), l2=0.0, clip_norm=1.0).step(network.new_gradient())
     np.testing.assert_array_equal(network.parameters, start)
+
+
+@pytest.mark.parametrize(
+    ("with_torch", "has_columns"), [(False, False), (False, True), (True, False)]
+)
+def test_a_gradient_whose_square_exceeds_single_precision_is_clipped(with_torch, has_columns, seed):
+    generator = np.random.default_rng(seed)
+    network = ScoringNetwork.initialise(SIZES, [generator, generator])
+    network = as_on_torch(network) if with_torch else network
+    direction = generator.normal(size=network.parameters.shape).astype(np.float32)
+    slopes = generator.normal(size=(2, 3, 4)).astype(np.float32) if has_columns else []
+    gradients = []
+    for size in (1e3, 1e25):
+        dense = np.float32(size) * direction
+        dense = network.to_device(dense) if with_torch else dense
+        found = Gradient(dense)
+        found.columns = [ColumnGradient(None, None, np.float32(size) * one) for one in slopes]
+        _clip(found, 1.0)
+        gradients.append([to_numpy(found.dense), *(one.slope for one in found.columns)])
+    for one, other in zip(*gradients, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+    squares = [np.square(part.reshape(len(part), -1)).sum() for part in gradients[1]]
+    assert np.isclose(sum(squares), 2, rtol=1e-5)  # two members, each of norm 1
 
 
 def lazy_and_dense(seed, l2, density, n_steps=12, d=30, rule=None):

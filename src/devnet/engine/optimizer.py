@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from devnet.core.arrays import Array, namespace, to_numpy
+from devnet.core.arrays import Array, convert_like, namespace, to_numpy
 from devnet.engine.scoring_network import Gradient
 from devnet.engine.sparse_layer import ColumnGradient, SparseKernel
 
@@ -128,16 +128,28 @@ class Optimizer:
 
 def _clip(gradient: Gradient, clip_norm: float) -> None:
     """Scale each member's gradient down to the norm if it is longer."""
-    square = (gradient.dense * gradient.dense).sum(1)  # (m,)
-    for member, columns in enumerate(gradient.columns):
-        square[member] += float(np.vdot(columns.slope, columns.slope))
-    excess = namespace(square).sqrt(square) / clip_norm
+    excess = _norms(gradient) / clip_norm
     excess[excess < 1] = 1
     gradient.dense /= excess[:, None]
     if gradient.columns:
         for columns, factor in zip(gradient.columns, to_numpy(excess), strict=True):
             if factor != 1:
                 np.divide(columns.slope, factor, out=columns.slope)
+
+
+def _norms(gradient: Gradient) -> Array:
+    """The norm of each member's gradient, (m,); in double precision if squares exceed single."""
+    with np.errstate(over="ignore"):
+        square = (gradient.dense * gradient.dense).sum(1)
+    for member, columns in enumerate(gradient.columns):
+        square[member] += float(np.vdot(columns.slope, columns.slope))
+    norm = namespace(square).sqrt(square)
+    if bool(namespace(norm).isfinite(norm).all()):
+        return norm
+    exact = np.square(to_numpy(gradient.dense).astype(np.float64)).sum(1)
+    for member, columns in enumerate(gradient.columns):
+        exact[member] += np.square(columns.slope.astype(np.float64)).sum()
+    return convert_like(norm, np.sqrt(exact))
 
 
 class _LazyColumns:

@@ -62,6 +62,18 @@ def test_random_tables_score_as_in_python(tmp_path_factory, given_tables, method
             check(model, graph, other)
 
 
+def test_vectors_with_huge_entries(tmp_path):
+    """Squares of the network's gradient exceed single precision."""
+    pair = pa.list_(pa.struct([("index", pa.int32()), ("value", pa.float32())]))
+    vectors = pa.array([None, None, [{"index": 0, "value": 6e19}]] * 20, pair)
+    label = pa.array([1 if i % 3 == 2 and i < 18 else None for i in range(60)], pa.int8())
+    table = pa.table({"vector": vectors, "label": label})
+    for name, parameters in METHODS[:2]:
+        model = TableModel(name, parameters=parameters, random_state=0).fit(table, "label")
+        export(model, tmp_path / "m.onnx")
+        check(model, ExportedModel(tmp_path / "m.onnx"), table.drop_columns("label"))
+
+
 def test_a_table_of_payments(tmp_path):
     model, (table, _) = fitted(), make_table(seed=1)
     done = export(model, tmp_path / "m.onnx")
