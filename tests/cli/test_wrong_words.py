@@ -148,5 +148,5 @@ def test_an_interrupted_command_says_so_and_leaves_nothing(tmp_path, monkeypatch
     make_table()[0].to_pandas().to_csv("t.csv", index=False)
     monkeypatch.setattr("devnet.tables.TableModel.fit", interrupted)
     done = CliRunner().invoke(main, ["fit", "t.csv", "--label", "fraud", "-o", "m.devnet"])
-    assert (done.exit_code, done.stderr) == (130, "Interrupted.\n")
+    assert (done.exit_code, done.stderr) == (130, "Error: interrupted.\n")
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]

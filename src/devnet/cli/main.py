@@ -47,13 +47,20 @@ ADVICE = {
     errno.EACCES: "take another place, or make it yours: chmod u+rwx",
 }
 
-INTERRUPTED = 128 + signal.SIGINT  # the exit code that shells have for it
-
 
 class BadInput(click.ClickException):
     """An error that the user can fix."""
 
     exit_code = 2
+
+
+class Interrupted(click.ClickException):
+    """Ctrl-C was pressed."""
+
+    exit_code = 128 + signal.SIGINT  # as shells have it
+
+    def __init__(self) -> None:
+        super().__init__("interrupted.")
 
 
 class Verbs(click.Group):
@@ -83,8 +90,7 @@ class Verbs(click.Group):
             with _in_a_sentence():
                 return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
-            raise click.exceptions.Exit(INTERRUPTED) from None
+            raise Interrupted from None
 
 
 @contextmanager
