@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -10,7 +11,7 @@ from support.experiments import FILE, experiment, make_sets, record
 from devnet.cli.main import main
 from devnet.experiments import reproduction, source_key
 from devnet.experiments.first_look import FIRST_LOOK, first_look
-from devnet.experiments.plan import read_experiment
+from devnet.experiments.plan import read_experiment, read_experiments
 from devnet.experiments.reproduction import place_of, reproduce
 from devnet.experiments.results import read_results
 from devnet.experiments.runner import run_experiment
@@ -117,6 +118,17 @@ def test_the_key_is_of_the_code_that_results_depend_on_and_not_of_comments(tmp_p
         path.write_text(text)
         keys.append(source_key.source_key.__wrapped__())
     assert keys[0] == keys[1] != keys[2]
+
+
+def test_the_key_is_of_every_method_that_a_plan_names():
+    named = {
+        run.parameters["method"].partition(":")[0]
+        for one in read_experiments(Path(__file__).parents[2] / "experiments")
+        for run in one.plan()
+        if ":" in run.parameters["method"]
+    }
+    assert len(named) > 3
+    assert named <= set(result_modules())
 
 
 def test_a_first_look_is_one_run_of_the_small_sets():

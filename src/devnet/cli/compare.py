@@ -121,15 +121,15 @@ def compare(
     with _showing_progress(table) as (on_rows, on_fit):
         options = {"methods": methods, "n_repeats": repeats, "random_state": training.seed}
         if is_images:
-            _refuse_splitting("images", time=time, group=group)
+            _refuse_given("images", time=time, group=group)
             found = _compare_images(table, training, labels, deep, on_fit=on_fit, **options)
         elif deep.series:
-            _refuse_splitting("a series", group=group, labels=labels)
+            _refuse_given("a series", group=group, labels=labels)
             deep = deep._replace(time=time)
             found = _compare_series(table, training, deep, on_fit=on_fit, **options)
         else:
             deep.refuse_for_tables()
-            _refuse_splitting("tables", labels=labels)
+            _refuse_given("tables", labels=labels)
             splitting = {"time": time, "group": group, "on_rows": on_rows, "on_fit": on_fit}
             found = _compare_rows(table, training, **splitting, **options)
     if wants_json:
@@ -146,6 +146,7 @@ def compare(
 def _refuse_overwriting(
     table: str, labels: Path | None, report: Path | None, *, is_images: bool
 ) -> None:
+    """Refuse a report that would replace what is compared."""
     if is_images:
         from devnet.deep.methods import require_torch
 
@@ -159,7 +160,7 @@ def _refuse_overwriting(
         refuse_overwriting(table, report)
 
 
-def _refuse_splitting(what: str, **given: Any) -> None:
+def _refuse_given(what: str, **given: Any) -> None:
     """Refuse options that say nothing about this kind of input."""
     for name, value in given.items():
         if value is not None:

@@ -20,6 +20,7 @@ STARTS = (  # all but the first are named by plans
     "devnet.experiments.raw_methods",
     "devnet.experiments.feedback_methods",
     "devnet.experiments.image_methods",
+    "devnet.experiments.sequence_methods",
     "devnet.deep.images.image_devnet",
     "devnet.competitors",
 )
