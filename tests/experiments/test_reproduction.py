@@ -125,7 +125,7 @@ def test_the_key_is_of_every_method_that_a_plan_names():
         run.parameters["method"].partition(":")[0]
         for one in read_experiments(Path(__file__).parents[2] / "experiments")
         for run in one.plan()
-        if ":" in run.parameters["method"]
+        if run.parameters["method"].startswith("devnet.")  # versions of libraries are in the key
     }
     assert len(named) > 3
     assert named <= set(result_modules())
