@@ -111,6 +111,17 @@ def test_the_report_draws_events(folder):
     assert "<script" not in page
 
 
+def test_a_report_without_events_draws_what_is_highest(folder):
+    from devnet.report.series_page import make_series_page
+
+    model = devnet.load(folder / "m.devnet")
+    table = pq.read_table(folder / "pump.parquet").slice(0, 350)
+    calm = table.set_column(1, "hum", pa.array(np.sin(np.arange(350) / 5)))
+    page = make_series_page(model, calm)
+    assert "There is none. These score highest" in page
+    assert "<polyline" in page
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

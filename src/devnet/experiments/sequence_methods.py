@@ -3,6 +3,7 @@
 Sequences of whole numbers are symbols. Networks have one shape and take the same number of steps.
 """
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from devnet.detectors.methods import find_method
 HIDDEN = (16, 16, 16)  # the defaults of `SequenceDevNet`
 N_EPOCHS, N_BATCHES, BATCH_SIZE = 20, 20, 128
 LEARNING_RATE = 0.003
+TOP_SHARE = 0.3
 
 
 class Deviations(BaseEstimator):
@@ -96,7 +98,7 @@ class SequenceSVDD(BaseEstimator):
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         """Learn from sequences."""
-        self.encoding_, module = _module(X, self.random_state)
+        self.read_, module = _module(X, self.random_state)
         for name, weight in module.named_parameters():
             if "bias" in name:
                 weight.data.zero_()
@@ -108,12 +110,12 @@ class SequenceSVDD(BaseEstimator):
             batch_size=BATCH_SIZE,
             random_state=self.random_state,
         )
-        self.model_.fit(_flat(X, self.encoding_), y)
+        self.model_.fit(self.read_(X), y)
         return self
 
     def decision_function(self, X: np.ndarray) -> np.ndarray:
         """Distances to the centre."""
-        return np.asarray(self.model_.anomaly_score(_flat(X, self.encoding_)))
+        return np.asarray(self.model_.anomaly_score(self.read_(X)))
 
 
 class SupervisedSequences(BaseEstimator):
@@ -128,8 +130,8 @@ class SupervisedSequences(BaseEstimator):
         from torch.nn import functional
 
         generator = np.random.default_rng(self.random_state)
-        self.encoding_, module = _module(X, self.random_state)
-        rows = torch.from_numpy(_flat(X, self.encoding_))
+        self.read_, module = _module(X, self.random_state)
+        rows = torch.from_numpy(self.read_(X))
         with torch.random.fork_rng():
             torch.manual_seed(0 if self.random_state is None else self.random_state)
             width = module(rows[:2]).shape[1]
@@ -150,7 +152,7 @@ class SupervisedSequences(BaseEstimator):
         """Log-odds."""
         import torch
 
-        rows = torch.from_numpy(_flat(X, self.encoding_))
+        rows = torch.from_numpy(self.read_(X))
         self.network_.eval()
         with torch.no_grad():
             parts = [self.network_(rows[i : i + 256]) for i in range(0, len(rows), 256)]
@@ -180,24 +182,25 @@ def _features(X: np.ndarray) -> np.ndarray:
     return counts
 
 
-def _flat(X: np.ndarray, encoding: Any) -> np.ndarray:
-    """Rows as networks of sequences take them."""
-    from devnet.deep.sequences.reading import read_steps
-    from devnet.deep.sequences.sequence_rows import SequenceRows
-
-    steps = read_steps(X, symbols=encoding.symbols is not None)
-    return SequenceRows(steps, encoding).dense(slice(None))
-
-
-def _module(X: np.ndarray, seed: int | None) -> tuple[Any, Any]:
-    """How sequences are encoded, and the feature learner of `SequenceDevNet` for them."""
+def _module(X: np.ndarray, seed: int | None) -> tuple[Callable[[np.ndarray], np.ndarray], Any]:
+    """How sequences are read as flat rows, and the feature learner of `SequenceDevNet` for them."""
     import torch
 
     from devnet.deep.sequences.encoding import learn_encoding
     from devnet.deep.sequences.reading import read_steps
     from devnet.deep.sequences.sequence_network import SequenceNetwork
+    from devnet.deep.sequences.sequence_rows import SequenceRows
+    from devnet.deep.sequences.surprise import learn_surprise
 
-    encoding = learn_encoding(read_steps(X, symbols=_are_symbols(X)), symbols=_are_symbols(X))
+    symbols = _are_symbols(X)
+    steps = read_steps(X, symbols=symbols)
+    encoding = learn_encoding(steps, symbols=symbols)
+    surprise = learn_surprise(steps, encoding)
+
+    def read(X: np.ndarray) -> np.ndarray:
+        steps = read_steps(X, symbols=symbols)
+        return SequenceRows(steps, encoding, surprise).dense(slice(None))
+
     with torch.random.fork_rng():
         torch.manual_seed(0 if seed is None else seed)
         module = SequenceNetwork(
@@ -207,7 +210,7 @@ def _module(X: np.ndarray, seed: int | None) -> tuple[Any, Any]:
             hidden=HIDDEN,
             learner="convolution",
             head="global",
-            top_share=1.0,
+            top_share=TOP_SHARE,
             embedding=8,
         )
-    return encoding, module
+    return read, module

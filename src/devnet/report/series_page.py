@@ -25,8 +25,10 @@ from devnet.report.axes import (
     svg,
 )
 from devnet.report.page import render, short
+from devnet.significance.policies import Budget
 
 MOST_SHOWN = 20  # events on a page
+FEWEST_SHOWN = 5  # if none is as rare as the model's alerts are
 MOST_CHANNELS = 6  # drawn of each
 AROUND = 2  # windows on either side of an event
 MOST_POINTS = 300  # of a line
@@ -53,15 +55,20 @@ def make_series_page(model: SeriesModel, table: Any) -> str:
         The series that it learned from, or another.
     """
     found = model.find_events(table, n_shown=MOST_SHOWN)
+    wanted_rate, is_none = found.rate, not found.shown
+    if is_none:
+        found = model.find_events(table, policy=Budget(FEWEST_SHOWN))
     shown = {
         "table": short(table),
         "summary": [
             ("steps", f"{found.n_steps:,}"),
-            ("events", f"{found.n_events:,}"),
+            ("events", "0" if is_none else f"{found.n_events:,}"),
             ("labelled intervals", f"{model.n_labelled_:,}"),
             ("channels", some_names(list(model.channels_), 8)),
             ("window", count_text(model.calibration_.length, "step", "steps")),
         ],
+        "wanted_rate": share_text(wanted_rate),
+        "is_none": is_none,
         "rate": share_text(found.rate),
         "smallest": share_text(model.calibration_.smallest),
         "cards": [_card(model, table, one) for one in found.shown],

@@ -147,8 +147,8 @@ def test_a_patch_head_begins_with_all_patches_and_ends_with_the_highest():
     head = PatchHead(3, top_share=0.1).train()
     features = torch.randn(2, 3, 10, 10, generator=torch.Generator().manual_seed(0))
     patches = head.patches(features)
-    head.shrink_within(4)
+    head.top_share.start(8)
     for share in (0.1**0.25, 0.1**0.5, 0.1**0.75, 0.1, 0.1):
         torch.testing.assert_close(head(features)[:, 0], top_mean(patches, share))
-    head.shrink_within(4)
+    head.top_share.start(8)
     torch.testing.assert_close(head.eval()(features)[:, 0], top_mean(patches, 0.1))

@@ -100,6 +100,11 @@ def test_symbols_that_cannot_be_used(of_symbols):
         {"encoding": {"mean": [0.0, 1.0], "std": [1.0, 1.0], "symbols": None}},
         {"encoding": {"mean": ["0"], "std": [1.0], "symbols": None}},
         {"encoding": {"mean": [0.0], "std": [1.0], "symbols": ["a"]}},
+        {"surprise": None},
+        {"surprise": {"weights": [[0.0] * 8], "usual": [0.0]}},
+        {"surprise": {"weights": [[0.0] * 7], "usual": [1.0]}},
+        {"surprise": {"weights": [[0.0] * 8] * 2, "usual": [1.0] * 2}},
+        {"surprise": {"pairs": [1], "counts": [1]}},
         {"longest": 0},
         {"longest": 10**12},
         {"n_features_in": 2},
@@ -116,6 +121,26 @@ def test_edited_model_files_are_refused(model, edit, tmp_path):
 def test_edited_symbols_are_refused(of_symbols, symbols, tmp_path):
     header = of_symbols.header()
     header["encoding"]["symbols"] = symbols
+    write_sealed(tmp_path / "model.devnet", header, of_symbols.tensors())
+    with pytest.raises(ModelFileError):
+        devnet.load(tmp_path / "model.devnet")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"pairs": [2, 1], "counts": [1, 1]},
+        {"pairs": [1], "counts": [0]},
+        {"pairs": [10**9], "counts": [1]},
+        {"pairs": [1], "counts": []},
+        {"mean": None},
+        {"std": 0.0},
+        {"more": 1},
+    ],
+)
+def test_edited_pairs_of_symbols_are_refused(of_symbols, edit, tmp_path):
+    header = of_symbols.header()
+    header["surprise"] |= edit
     write_sealed(tmp_path / "model.devnet", header, of_symbols.tensors())
     with pytest.raises(ModelFileError):
         devnet.load(tmp_path / "model.devnet")

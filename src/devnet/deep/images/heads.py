@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from devnet.deep.shrinking_share import ShrinkingShare
+
 
 class GlobalHead(nn.Module):
     """Feature maps (b, d, h, w) -> their means (b, d); features (b, d) stay as they are.
@@ -22,26 +24,18 @@ class PatchHead(nn.Module):
     G. Pang, C. Ding, C. Shen, A. van den Hengel. Explainable deep few-shot anomaly detection with
     deviation networks. arXiv 2108.00462, 2021.
 
-    Only the highest patches are pushed up or down, and at first these are anywhere. So while it
-    starts to learn, the share of patches that count shrinks from all of them to `top_share`.
-
     Parameters
     ----------
     width : int
         Channels d of the feature maps.
     top_share : float
-        Share of the patches whose scores count.
+        Share of the patches whose scores count, once it has started to learn.
     """
 
     def __init__(self, width: int, top_share: float) -> None:
         super().__init__()
         self.unit = nn.Conv2d(width, 1, 1)
-        self.top_share = top_share
-        self._n_steps = self._n_done = 0  # of training in which the share shrinks
-
-    def shrink_within(self, n_steps: int) -> None:
-        """Begin training with all patches, and end with `top_share` of them after these steps."""
-        self._n_steps, self._n_done = n_steps, 0
+        self.top_share = ShrinkingShare(top_share)
 
     def patches(self, features: Tensor) -> Tensor:
         """The scores of the patches, (b, h, w)."""
@@ -50,13 +44,8 @@ class PatchHead(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """The scores of the images, (b, 1)."""
-        return top_mean(self.patches(features), self._share())[:, None]
-
-    def _share(self) -> float:
-        if not self.training or self._n_done >= self._n_steps:
-            return self.top_share
-        self._n_done += 1
-        return float(self.top_share ** (self._n_done / self._n_steps))
+        share = self.top_share.next(is_training=self.training)
+        return top_mean(self.patches(features), share)[:, None]
 
 
 def top_mean(patches: Tensor, share: float) -> Tensor:

@@ -21,7 +21,6 @@ TILE_IMAGES = 64  # scored together: as fast as it gets in double precision
 VALUES_OF_A_PIXEL = 16  # that a network makes, for the bound on memory
 SHIFTED_SHARE = 14  # of the shorter side: images are moved by up to a fourteenth of it
 MARKED_SHARE = 0.05  # of the pixels, that a picture of contributions is scaled by
-SHRINKING = 0.5  # share of the training steps in which fewer and fewer patches count
 FLIPS = ("horizontal", "vertical")
 
 
@@ -375,8 +374,7 @@ class ImageDevNet(DeepDetector):
         for member in network.members:
             member[0].take(found)
             if self.head == "patches":
-                n_calls = self.n_epochs * self.n_batches * self.pyramid
-                member[0].head.shrink_within(round(SHRINKING * n_calls))
+                member[0].head.top_share.start(self.n_epochs * self.n_batches * self.pyramid)
 
     def _n_made(self) -> int:
         made = VALUES_OF_A_PIXEL * self.n_features_in_

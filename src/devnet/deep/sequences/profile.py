@@ -25,7 +25,11 @@ def profiles(
     for selection, tile in dense_tiles(rows, slice(0, rows.shape[0]), np.float64, made):
         flat = scorer.to_device(tile)
         for member, mean, std in zip(scorer.members, reference.mean, reference.std, strict=True):
-            found = _step_scores(member, flat) if is_of_steps else _attributions(member, flat)
+            found = (
+                _step_scores(member, flat)
+                if is_of_steps
+                else _attributions(member, flat, rows.surprise.least)
+            )
             shift = mean[0] if is_of_steps else 0.0
             total[selection] += (found.cpu().numpy() - shift) / std[0]
     total /= len(scorer.members)
@@ -38,11 +42,14 @@ def _step_scores(member: Any, flat: Tensor) -> Tensor:
         return network.step_scores(network.inputs(flat))
 
 
-def _attributions(member: Any, flat: Tensor) -> Tensor:
-    """Integrated gradients (b, t) of the output, from values 0 to the values of each step."""
+def _attributions(member: Any, flat: Tensor, least: float) -> Tensor:
+    """Integrated gradients (b, t) of the output, from values 0 without surprise to each step's."""
     network: SequenceNetwork = member[0]
     with torch.no_grad():
         inputs = network.inputs(flat)
+    baseline = torch.zeros_like(inputs.values)
+    baseline[:, :, -network.n_channels :] = least * inputs.observed
+    way = inputs.values - baseline
 
     def output_at(values: Tensor) -> Tensor:
         found: Tensor = member[1:](network.pooled(inputs._replace(values=values)))
@@ -51,10 +58,10 @@ def _attributions(member: Any, flat: Tensor) -> Tensor:
     points, weights = np.polynomial.legendre.leggauss(N_POINTS)
     gradient = torch.zeros_like(inputs.values)
     for point, weight in zip((points + 1) / 2, weights / 2, strict=True):
-        gradient += weight * _slope(output_at, point * inputs.values)
-    parts = (gradient * inputs.values).sum(dim=2)
+        gradient += weight * _slope(output_at, baseline + point * way)
+    parts = (gradient * way).sum(dim=2)
     with torch.no_grad():
-        change = output_at(inputs.values) - output_at(torch.zeros_like(inputs.values))
+        change = output_at(inputs.values) - output_at(baseline)
     return _adding_up(parts, change, inputs)
 
 

@@ -11,7 +11,9 @@ from devnet.deep.deep_detector import DeepDetector
 from devnet.deep.sequences.encoding import Encoding, learn_encoding
 from devnet.deep.sequences.reading import Steps, read_steps
 from devnet.deep.sequences.sequence_rows import SequenceRows, row_width
+from devnet.deep.sequences.surprise import Surprise, learn_surprise, read_surprise
 from devnet.engine.reference_scores import ReferenceScores
+from devnet.engine.sampler import Halves
 
 LONGEST = 1 << 24  # steps of a sequence in a model file
 
@@ -26,21 +28,26 @@ class SequenceDevNet(DeepDetector):
 
     X is an array (n, t) or (n, t, c), or a list of n arrays (t,) or (t, c) of any lengths. Numbers
     are standardised channel by channel, as learned from the training sequences; NaN is missing.
+    Beside each value the network sees how surprising it is: how far from what the steps around it
+    lead to expect or, of a symbol, how rare between its neighbours. That is learned from all
+    training sequences, so a few labels need only tell which surprises are anomalies.
 
     Parameters
     ----------
     hidden : tuple of int or torch.nn.Module, default=(16, 16, 16)
         Widths of the layers of the feature learner. Or a module that maps sequences (b, t, c) to
         features (b, steps, width) with at most t steps: it is copied with its weights, gets
-        sequences of one length at a time, and sees 0 where a value is missing.
+        sequences of one length at a time, and sees 0 where a value is missing, and no surprises.
     learner : "convolution" or "recurrent", default="convolution"
         Temporal convolution (5 steps wide, 2**i steps apart in layer i), or gated recurrent units,
         the paper's choice for sequences, which take several times as long.
     head : "global" or "steps", default="global"
-        "global" takes the mean and the maximum of the features over time to one score. "steps"
-        scores each step; the sequence's score is the mean of its highest step scores.
-    top_share : float, default=0.1
-        The share of steps whose scores count with head="steps".
+        "global" takes the features to one score: their means over all steps, and over the steps
+        where each is highest. "steps" scores each step; the sequence's score is the mean of its
+        highest step scores. "global" is for shapes, "steps" for short faults, and tells when.
+    top_share : float, default=0.3
+        The share of steps that are the highest. It shrinks to that from all steps in the first half
+        of training.
     symbols : bool, default=False
         Whether steps are symbols, such as the events of a log: texts or whole numbers, one per
         step. Symbols that are in fewer than two training sequences, or in none, share a code.
@@ -69,6 +76,8 @@ class SequenceDevNet(DeepDetector):
         Channels.
     encoding_ : Encoding
         Mean and standard deviation of each channel, or the known symbols.
+    surprise_ : Surprise
+        What is expected beside its neighbours.
     longest_ : int
         Steps of the longest training sequence; longer ones can be scored.
 
@@ -102,6 +111,7 @@ class SequenceDevNet(DeepDetector):
     }
 
     encoding_: Encoding
+    surprise_: Surprise
     longest_: int
 
     def __init__(
@@ -110,7 +120,7 @@ class SequenceDevNet(DeepDetector):
         *,
         learner: str = "convolution",
         head: str = "global",
-        top_share: float = 0.1,
+        top_share: float = 0.3,
         symbols: bool = False,
         embedding: int = 8,
         margin: float = 5.0,
@@ -185,10 +195,11 @@ class SequenceDevNet(DeepDetector):
         steps = read_steps(X, symbols=bool(self.symbols))
         if reset:
             self.encoding_ = learn_encoding(steps, symbols=bool(self.symbols))
+            self.surprise_ = learn_surprise(steps, self.encoding_)
             self.n_features_in_ = steps.values.shape[1]
             self.longest_ = int(steps.lengths.max())
         self._refuse_other_channels(steps)
-        rows = SequenceRows(steps, self.encoding_)
+        rows = SequenceRows(steps, self.encoding_, self.surprise_)
         rows.refuse_unobserved()
         return rows
 
@@ -215,6 +226,10 @@ class SequenceDevNet(DeepDetector):
                 **{name: getattr(self, name) for name in self._shaping if name != "symbols"},
             )
 
+    def _before_training(self, network: Any, rows: Any, halves: Halves) -> None:
+        for member in network.members:
+            member[0].top_share.start(self.n_epochs * self.n_batches)
+
     def _has_output_unit(self) -> bool:
         return self.head == "global"
 
@@ -225,10 +240,12 @@ class SequenceDevNet(DeepDetector):
         return {
             **super()._facts(),
             "encoding": self.encoding_.to_header(),
+            "surprise": self.surprise_.to_header(),
             "longest": self.longest_,
         }
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
         self.encoding_ = Encoding.from_header(header, self.n_features_in_, bool(self.symbols))
+        self.surprise_ = read_surprise(header, self.encoding_)
         self.longest_ = field(header, "longest", lambda value: is_count(value, 1, LONGEST))
         super()._restore(header, tensors)

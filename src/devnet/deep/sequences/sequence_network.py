@@ -6,12 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from devnet.deep.sequences.learners import LEARNERS, Given
+from devnet.deep.shrinking_share import ShrinkingShare
 
 
 class Inputs(NamedTuple):
     """What a feature learner sees."""
 
-    values: Tensor  # (b, t, d): standardised numbers, or embedded symbols; 0 where missing
+    values: Tensor  # (b, t, d + c): numbers or embedded symbols, 0 where missing; surprises
     observed: Tensor  # (b, t, c): 1 where a value was observed
     inside: Tensor  # (b, t) bool: steps within the sequence
 
@@ -46,47 +47,44 @@ class SequenceNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.n_channels = n_channels
-        self.top_share = top_share
-        width = embedding if n_codes else n_channels
+        self.top_share = ShrinkingShare(top_share)
+        self._width = embedding if n_codes else n_channels
         self.embedding = nn.Embedding(n_codes, embedding) if n_codes else None
         if isinstance(hidden, nn.Module):
             self.learner: nn.Module = Given(hidden)
         else:
-            self.learner = LEARNERS[learner](width + n_channels, hidden)
-        self.unit = None
-        if head == "steps":
-            self.unit = nn.Linear(self._n_features(n_steps, width), 1)
+            self.learner = LEARNERS[learner](self._width + 2 * n_channels, hidden)
+        self.unit = nn.Linear(self._n_features(n_steps), 1) if head == "steps" else None
 
     def forward(self, rows: Tensor) -> Tensor:
         """Representations (b, 2 * h) of the global head, or scores (b, 1) of the steps head."""
         return self.pooled(self.inputs(rows))
 
     def inputs(self, rows: Tensor) -> Inputs:
-        """What the feature learner sees of flat rows (b, 1 + 2 * t * c)."""
+        """What the feature learner sees of flat rows (b, 1 + 3 * t * c)."""
         b, c = len(rows), self.n_channels
-        t = (rows.shape[1] - 1) // (2 * c)
-        values, observed = rows[:, 1:].reshape(b, 2, t, c).unbind(1)
+        t = (rows.shape[1] - 1) // (3 * c)
+        values, observed, surprise = rows[:, 1:].reshape(b, 3, t, c).unbind(1)
         # A row of zeros, on which a module is tried, has all steps.
         length = torch.where(rows[:, 0] > 0, rows[:, 0], torch.full_like(rows[:, 0], t))
         inside = torch.arange(t, device=rows.device) < length[:, None]
         if self.embedding is not None:
             values = self.embedding(values[:, :, 0].long()) * observed
-        return Inputs(values, observed, inside)
+        return Inputs(torch.cat([values, surprise], dim=2), observed, inside)
 
     def pooled(self, inputs: Inputs) -> Tensor:
         """Features of all steps as one representation, or step scores as one score."""
         if self.unit is not None:
-            return self._top(self.step_scores(inputs), inputs.inside)[:, None]
+            return self._top(self.step_scores(inputs)[:, :, None], inputs.inside)
         features, inside = self.features(inputs), inputs.inside[:, :, None]
         total = torch.where(inside, features, torch.zeros_like(features)).sum(dim=1)
         mean = total / inside.sum(dim=1)
-        highest = features.masked_fill(~inside, -torch.inf).amax(dim=1)
-        return torch.cat([mean, highest], dim=1)
+        return torch.cat([mean, self._top(features, inputs.inside)], dim=1)
 
     def features(self, inputs: Inputs) -> Tensor:
         """Features (b, t, h)."""
         if isinstance(self.learner, Given):
-            found: Tensor = self.learner(inputs.values, inputs.inside)
+            found: Tensor = self.learner(inputs.values[:, :, : self._width], inputs.inside)
         else:
             found = self.learner(torch.cat(inputs[:2], dim=2), inputs.inside)
         return found
@@ -97,12 +95,11 @@ class SequenceNetwork(nn.Module):
         scores: Tensor = self.unit(self.features(inputs))[:, :, 0]
         return scores
 
-    def _n_features(self, n_steps: int, width: int) -> int:
+    def _n_features(self, n_steps: int) -> int:
         """Width of the learner's features, by trying it."""
         device = next((one.device for one in self.learner.parameters()), None)
-        values, observed = (
-            torch.zeros(2, n_steps, size, device=device) for size in (width, self.n_channels)
-        )
+        observed = torch.zeros(2, n_steps, self.n_channels, device=device)
+        values = torch.zeros(2, n_steps, self._width + self.n_channels, device=device)
         probe = Inputs(values, observed, observed[:, :, 0] == 0)
         was_training = self.learner.training
         self.learner.eval()
@@ -111,11 +108,13 @@ class SequenceNetwork(nn.Module):
         self.learner.train(was_training)
         return found
 
-    def _top(self, scores: Tensor, inside: Tensor) -> Tensor:
-        """Mean (b,) of the highest share of each sequence's own step scores."""
+    def _top(self, signals: Tensor, inside: Tensor) -> Tensor:
+        """Means (b, h) of the highest share of each sequence's own steps, signals (b, t, h)."""
         length = inside.sum(dim=1)
-        size = torch.ceil(length * self.top_share).clamp(min=1)
+        share = self.top_share.next(is_training=self.training)
+        size = torch.ceil(length * share).clamp(min=1)[:, None]
         most = int(size.max())
-        top, _ = scores.masked_fill(~inside, -torch.inf).topk(most, dim=1)
-        counts = torch.arange(most, device=scores.device) < size[:, None]
-        return torch.where(counts, top, torch.zeros_like(top)).sum(dim=1) / size
+        top, _ = signals.masked_fill(~inside[:, :, None], -torch.inf).topk(most, dim=1)
+        counts = torch.arange(most, device=signals.device) < size  # (b, most)
+        kept = torch.where(counts[:, :, None], top, torch.zeros_like(top))
+        return kept.sum(dim=1) / size

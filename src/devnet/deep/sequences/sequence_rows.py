@@ -1,30 +1,34 @@
 """Sequences as the flat rows that the engine draws, tiles and scores.
 
-A row is the sequence's length, its values step by step, and whether each was observed. Rows are
-as wide as the longest of them; what is beyond a sequence's length is zero, and never observed.
+A row is the sequence's length, its values step by step, whether each was observed, and how
+surprising it is. Rows are as wide as the longest of them; what is beyond a sequence's length is
+zero, and never observed.
 """
 
 import numpy as np
 
 from devnet.deep.sequences.encoding import Encoding
+from devnet.deep.sequences.padding import pad
 from devnet.deep.sequences.reading import Steps, place
+from devnet.deep.sequences.surprise import Surprise
 
 CHECKED_VALUES = 1 << 20  # values per step of a check for finite values
 
 
 def row_width(n_steps: int, n_channels: int) -> int:
     """Width of rows for sequences of at most this many steps."""
-    return 1 + 2 * n_steps * n_channels
+    return 1 + 3 * n_steps * n_channels
 
 
 class SequenceRows:
-    """Rows (n, 1 + 2 * t * c) made from steps when they are asked for."""
+    """Rows (n, 1 + 3 * t * c) made from steps when they are asked for."""
 
     is_sparse = False
 
-    def __init__(self, steps: Steps, encoding: Encoding) -> None:
+    def __init__(self, steps: Steps, encoding: Encoding, surprise: Surprise) -> None:
         self._steps = steps
         self._encoding = encoding
+        self.surprise = surprise
         self.lengths = steps.lengths
         self.is_array = steps.is_array
         self.n_channels = len(encoding.mean)
@@ -33,19 +37,12 @@ class SequenceRows:
 
     def dense(self, selection: slice | np.ndarray) -> np.ndarray:
         """Rows (b, d) as float32."""
-        length = self.lengths[selection]
-        first = self._steps.offsets[:-1][selection]
-        t, c = self.n_steps, self.n_channels
-        step = np.arange(t)
-        is_inside = step < length[:, None]  # (b, t)
-        index = np.minimum(first[:, None] + step, len(self._steps.values) - 1)
-        values = self._encoding.apply(self._steps.values[index.ravel()]).reshape(-1, t, c)
-        observed = is_inside[:, :, None] & ~np.isnan(values)
-        rows = np.zeros((len(length), self.shape[1]), np.float32)
-        rows[:, 0] = length
+        padded = pad(self._steps, self._encoding, selection, self.n_steps)
+        parts = (padded.values, padded.observed, self.surprise.of(padded))
+        rows = np.empty((len(padded.length), self.shape[1]), np.float32)
+        rows[:, 0] = padded.length
         with np.errstate(over="ignore"):  # see check_finite
-            rows[:, 1 : 1 + t * c] = np.where(observed, values, 0).reshape(-1, t * c)
-        rows[:, 1 + t * c :] = observed.reshape(-1, t * c)
+            rows[:, 1:] = np.stack(parts, axis=1).reshape(len(rows), -1)
         return rows
 
     def select(self, selection: np.ndarray) -> "SequenceRows":
@@ -55,7 +52,7 @@ class SequenceRows:
         offsets = np.append(0, np.cumsum(lengths))
         index = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], lengths)
         steps = Steps(self._steps.values[index], offsets, self.is_array)
-        return SequenceRows(steps, self._encoding)
+        return SequenceRows(steps, self._encoding, self.surprise)
 
     def check_finite(self, rows: slice = slice(None)) -> None:
         """Refuse an infinite value, or a sequence without any value, and say where it is."""
@@ -71,7 +68,7 @@ class SequenceRows:
         height = max(1, CHECKED_VALUES // self.shape[1])
         for first in range(0, self.shape[0], height):
             part = self.dense(slice(first, first + height))
-            seen = part[:, 1 + self.n_steps * self.n_channels :].any(axis=1)
+            seen = part[:, 1:].reshape(len(part), 3, -1)[:, 1].any(axis=1)
             if not seen.all():
                 raise ValueError(
                     f"all values of row {first + int(np.argmin(seen))} of X are missing (NaN), so "
