@@ -115,11 +115,17 @@ def test_a_report_without_events_draws_what_is_highest(folder):
     from devnet.report.series_page import make_series_page
 
     model = devnet.load(folder / "m.devnet")
-    table = pq.read_table(folder / "pump.parquet").slice(0, 350)
-    calm = table.set_column(1, "hum", pa.array(np.sin(np.arange(350) / 5)))
-    page = make_series_page(model, calm)
+    ranks = model.calibration_
+    hidden = np.full(len(ranks.scores) // 8, 1000.0)  # faults that nobody labelled
+    model.calibration_ = ranks._replace(scores=np.append(ranks.scores, hidden))
+    page = make_series_page(model, folder / "pump.parquet")
     assert "There is none. These score highest" in page
     assert "<polyline" in page
+    calm = pq.read_table(folder / "pump.parquet").slice(0, 350)
+    calm = calm.set_column(1, "hum", pa.array(np.sin(np.arange(350) / 5)))
+    page = make_series_page(model, calm)
+    assert "There is none." in page
+    assert "These score highest" not in page
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,15 @@ class MeanSize:
         return np.abs(X).mean(axis=(1, 2))
 
 
+class Places(MeanSize):
+    """Scores steps: each by its place in the window."""
+
+    head = "steps"
+
+    def anomaly_profile(self, X):
+        return np.broadcast_to(np.arange(X.shape[1]), X.shape[:2])
+
+
 def all_scores(detector, series, length, step):
     parts = list(step_scores(detector, series, length, step))
     assert [part.start for part in parts] == [0, *np.cumsum([len(p.score) for p in parts])[:-1]]
@@ -50,11 +59,17 @@ def test_a_step_has_the_mean_score_of_its_windows(n, length, step, block, monkey
     series = np.random.default_rng(seed).normal(size=n)
     starts = sorted({*range(0, n - length + 1, step), n - length})
     scores = {start: np.abs(series[start : start + length]).mean() for start in starts}
+    holding = [[start for start in starts if start <= i < start + length] for i in range(n)]
     expected = [
-        np.mean([scores[start] for start in starts if start <= i < start + length])
-        for i in range(n)
+        np.average(
+            [scores[start] for start in some],
+            weights=[np.sin(np.pi * (i - start + 0.5) / length) ** 2 for start in some],
+        )
+        for i, some in enumerate(holding)
     ]
     np.testing.assert_allclose(all_scores(MeanSize(), series, length, step), expected)
+    plain = [np.mean([i - start for start in some]) for i, some in enumerate(holding)]
+    np.testing.assert_allclose(all_scores(Places(), series, length, step), plain)
 
 
 def test_steps_that_nobody_observed_have_no_score():
