@@ -82,6 +82,15 @@ def test_outliers_and_constants_are_no_trouble():
     assert np.isfinite(learned(X)(X)).all()
 
 
+def test_very_many_and_very_long_sequences_are_learned_from_in_part(monkeypatch):
+    X = walks()
+    whole = learned(X)(X)
+    monkeypatch.setattr("devnet.deep.sequences.surprise.MOST_VALUES", 2000)  # 50 of 200
+    np.testing.assert_allclose(learned(X)(X), whole, atol=0.3)
+    monkeypatch.setattr("devnet.deep.sequences.surprise.MOST_VALUES", 20)  # half of one
+    assert np.isfinite(learned(X)(X)).all()
+
+
 def test_pairs_that_were_never_seen_surprise_more_than_common_ones():
     X = ["abcabcabc", "bcabcabca", "cabcabcab"] * 20
     surprises = learned(X, symbols=True)

@@ -17,8 +17,8 @@ class Padded(NamedTuple):
 
 
 def pad(steps: Steps, encoding: Encoding, selection: slice | np.ndarray, n_steps: int) -> Padded:
-    """Some sequences, as long as the longest of all."""
-    length = steps.lengths[selection]
+    """The first `n_steps` of some sequences."""
+    length = np.minimum(steps.lengths[selection], n_steps)
     first = steps.offsets[:-1][selection]
     step = np.arange(n_steps)
     is_inside = step < length[:, None]  # (b, t)

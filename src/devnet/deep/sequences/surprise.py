@@ -138,8 +138,9 @@ Surprise = NumberSurprise | SymbolSurprise
 
 def learn_surprise(steps: Steps, encoding: Encoding) -> Surprise:
     """Learn what is expected from training sequences; of very many, evenly chosen ones will do."""
-    longest = int(steps.lengths.max())
-    n_kept = max(1, MOST_VALUES // (longest * steps.values.shape[1]))
+    n_channels = steps.values.shape[1]
+    longest = min(int(steps.lengths.max()), max(1, MOST_VALUES // n_channels))
+    n_kept = max(1, MOST_VALUES // (longest * n_channels))
     every = -(-len(steps.lengths) // n_kept)
     some = pad(steps, encoding, slice(None, None, every), longest)
     if encoding.symbols is None:
