@@ -86,7 +86,7 @@ def test_very_many_and_very_long_sequences_are_learned_from_in_part(monkeypatch)
     X = walks()
     whole = learned(X)(X)
     monkeypatch.setattr("devnet.deep.sequences.surprise.MOST_VALUES", 2000)  # 50 of 200
-    np.testing.assert_allclose(learned(X)(X), whole, atol=0.3)
+    assert np.abs(learned(X)(X) - whole).mean() < 0.1
     monkeypatch.setattr("devnet.deep.sequences.surprise.MOST_VALUES", 20)  # half of one
     assert np.isfinite(learned(X)(X)).all()
 

@@ -59,9 +59,8 @@ def score_blocks(detector: Any, series: Any, ranks: SeriesRanks) -> Iterator[Ser
 def score_series(detector: Any, series: Any, ranks: SeriesRanks) -> ScoredSeries:
     """Score each time step of a series, from overlapping windows.
 
-    A step's score is a mean over the windows that hold it; see `step_scores`. Its p-value is a
-    rank among blocks of normal steps that the detector did not learn from; `SeriesRanks` says what
-    that promises.
+    A step's score is the mean over the windows that hold it. Its p-value is a rank among blocks of
+    normal steps that the detector did not learn from; `SeriesRanks` says what that promises.
 
     Parameters
     ----------

@@ -43,9 +43,8 @@ def step_scores(
 ) -> Iterator[StepScores]:
     """Score all steps, block by block, in order; memory is bounded by a block of windows.
 
-    The score of a step is the mean over the windows that hold it: of its own scores in them if the
-    detector scores steps, else of the windows' scores, which count more the nearer the step is to
-    a window's middle. The last window ends with the series.
+    The score of a step is the mean over the windows that hold it: of the windows' scores, or of
+    its own scores in them if the detector scores steps. The last window ends with the series.
     """
     series = as_series(series)
     step = usual_step(length) if step is None else step
@@ -70,12 +69,6 @@ def window_starts(n_steps: int, length: int, step: int) -> np.ndarray:
     starts = np.arange(0, n_steps - length + 1, step)
     last = n_steps - length
     return starts if starts[-1] == last else np.append(starts, last)
-
-
-def middle_weight(length: int) -> np.ndarray:
-    """How much a window says about its steps, (length,): Hann's window, nowhere 0."""
-    weight: np.ndarray = np.sin(np.pi * (np.arange(length) + 0.5) / length) ** 2
-    return weight
 
 
 def has_values(X: np.ndarray) -> np.ndarray:
@@ -108,15 +101,14 @@ def _add(
     if not len(starts):
         return
     scores = np.asarray(score(found), dtype=np.float64)
-    weight = np.ones(length)
     if scores.ndim == 1:
-        scores, weight = scores[:, None], middle_weight(length)
-    places = ((starts - first)[:, None] + np.arange(length)).ravel()
-    np.add.at(total, places, (scores * weight).ravel())
-    np.add.at(count, places, np.tile(weight, len(starts)))
+        scores = np.broadcast_to(scores[:, None], (len(scores), length))
+    places = (starts - first)[:, None] + np.arange(length)
+    np.add.at(total, places.ravel(), scores.ravel())
+    np.add.at(count, places.ravel(), 1.0)
 
 
 def _means(total: np.ndarray, count: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means: np.ndarray = np.where(count > 0, total / count, np.nan)
+    with np.errstate(invalid="ignore"):
+        means: np.ndarray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return means
