@@ -26,14 +26,22 @@ class StepScores(NamedTuple):
 
 
 def scorer_of(detector: Any) -> ScoreWindows:
-    """How a detector scores windows: step by step if it can, else each window as a whole.
+    """How a detector scores windows: each as a whole and, if it can, step by step.
+
+    The steps of a fault need not all be conspicuous, such as those in the middle of a level that is
+    kept too long. So half of a step's score is its own, and half that of the window.
 
     A pipeline that ends in a detector has no anomaly scores, but they differ from its
     decision function by a constant.
     """
     if getattr(detector, "head", None) == "steps":
-        profile: ScoreWindows = detector.anomaly_profile
-        return profile
+
+        def by_step(windows: np.ndarray) -> np.ndarray:
+            both = detector.anomaly_profile(windows) + detector.anomaly_score(windows)[:, None]
+            halved: np.ndarray = both / 2
+            return halved
+
+        return by_step
     score: ScoreWindows = getattr(detector, "anomaly_score", None) or detector.decision_function
     return score
 
@@ -43,8 +51,8 @@ def step_scores(
 ) -> Iterator[StepScores]:
     """Score all steps, block by block, in order; memory is bounded by a block of windows.
 
-    The score of a step is the mean over the windows that hold it: of the windows' scores, or of
-    its own scores in them if the detector scores steps. The last window ends with the series.
+    The score of a step is the mean over the windows that hold it, of what `scorer_of` says. The
+    last window ends with the series.
     """
     series = as_series(series)
     step = usual_step(length) if step is None else step
