@@ -34,16 +34,15 @@ def scorer_of(detector: Any) -> ScoreWindows:
     A pipeline that ends in a detector has no anomaly scores, but they differ from its
     decision function by a constant.
     """
-    if getattr(detector, "head", None) == "steps":
-
-        def by_step(windows: np.ndarray) -> np.ndarray:
-            both = detector.anomaly_profile(windows) + detector.anomaly_score(windows)[:, None]
-            halved: np.ndarray = both / 2
-            return halved
-
-        return by_step
     score: ScoreWindows = getattr(detector, "anomaly_score", None) or detector.decision_function
-    return score
+    if getattr(detector, "head", None) != "steps":
+        return score
+
+    def by_step(windows: np.ndarray) -> np.ndarray:
+        both: np.ndarray = detector.anomaly_profile(windows) + score(windows)[:, None]
+        return both / 2
+
+    return by_step
 
 
 def step_scores(
