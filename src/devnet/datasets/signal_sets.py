@@ -1,7 +1,7 @@
 """Sets of sequences: real heart beats and real letters, some with faults planted into them.
 
-Settings were chosen on the sets `TO_TUNE_ON` alone; those `PUT_ASIDE` were put aside before any
-method had seen them.
+Settings were chosen on the sets `TO_TUNE_ON`, and on faults and changes of letters that are not
+here; no setting was chosen on those `PUT_ASIDE`.
 """
 
 import tarfile

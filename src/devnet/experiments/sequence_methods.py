@@ -12,10 +12,11 @@ from sklearn.preprocessing import MinMaxScaler
 
 from devnet.detectors.methods import find_method
 
-HIDDEN = (16, 16, 16)  # the defaults of `SequenceDevNet`
+# The defaults of `SequenceDevNet`:
+HIDDEN = (16, 16, 16)
+TOP_SHARE = 0.3
 N_EPOCHS, N_BATCHES, BATCH_SIZE = 20, 20, 128
 LEARNING_RATE = 0.003
-TOP_SHARE = 0.3
 
 
 class Deviations(BaseEstimator):
