@@ -128,7 +128,7 @@ class _Noting(MeanSize):
         ({"intervals": []}, "there are no intervals"),
         ({"intervals": [(5, 2000)]}, "interval 0 is .5, 2000., which is not within the series"),
         ({"intervals": [(5, 9)], "length": 2000}, "longer than the series"),
-        ({"intervals": [(5, 9)], "block": 900}, "blocks of 900 steps away from labelled"),
+        ({"intervals": [(5, 9)], "block": 900}, "blocks of 900 steps away .* or a shorter length"),
         ({"intervals": [(5, 9)], "block": 3}, "block=3 must be a whole number of at least"),
     ],
 )

@@ -128,7 +128,7 @@ def _held_back(
         raise ValueError(
             f"the series has {len(free)} blocks of {block} steps away from labelled intervals; at "
             f"least {round(FEWEST_BLOCKS / HELD_BACK)} are needed to hold some of them back. Give "
-            "a longer series or a shorter block."
+            "a longer series, or a shorter length, of which a block has four by default."
         )
     return np.sort(generator.choice(free, size, replace=False))
 
