@@ -13,6 +13,9 @@ import devnet
 from devnet.cli.main import main
 
 torch = pytest.importorskip("torch")
+from devnet.deep.sequences.sequence_devnet import SequenceDevNet  # noqa: E402 - needs torch
+from devnet.deep.sequences.series_model import SeriesModel  # noqa: E402
+
 FAULTS = range(400, 8000, 500)  # first steps
 N_LABELLED = 8
 
@@ -32,9 +35,6 @@ def write_series(path):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    from devnet.deep.sequences.sequence_devnet import SequenceDevNet
-    from devnet.deep.sequences.series_model import SeriesModel
-
     folder = tmp_path_factory.mktemp("series")
     write_series(folder / "pump.parquet")
     detector = SequenceDevNet((8,), n_epochs=8, batch_size=64, random_state=0)
@@ -174,17 +174,54 @@ def test_what_does_not_fit_is_refused_in_a_sentence(run, folder, words, said):
     assert (folder / "m.devnet").read_bytes() == before
 
 
+READINGS = ({"reading": 3}, {"day_first": "yes"}, {"decimal_comma": 0.5})
+
+
 def test_an_edited_file_is_refused(folder, tmp_path):
     from support.model_files import write_sealed
 
     from devnet.core import model_file
 
     header, tensors = model_file.read(folder / "m.devnet")
-    for change in ({"step": 99}, {"channels": ["a", "b"]}, {"time": 3}, {"n_rows": -1}):
+    for change in ({"step": 99}, {"channels": ["a", "b"]}, {"time": 3}, {"n_rows": -1}, *READINGS):
         header["series"] = {**model_file.read(folder / "m.devnet")[0]["series"], **change}
         write_sealed(tmp_path / "e.devnet", header, tensors)
         with pytest.raises(devnet.ModelFileError):
             devnet.load(tmp_path / "e.devnet")
+
+
+def raw_times(table):
+    """The same table with times as people in Europe write them."""
+    times = [moment.strftime("%d.%m.%Y %H:%M:%S") for moment in table["time"].to_pylist()]
+    return table.set_column(0, "time", pa.array(times))
+
+
+def test_texts_are_read_as_they_were_learned(run, folder, tmp_path):
+    raw = raw_times(pq.read_table(folder / "pump.parquet"))
+    pq.write_table(raw, folder / "raw.parquet")
+    model = SeriesModel(SequenceDevNet((8,), n_epochs=1, random_state=0), random_state=0)
+    model.fit(folder / "raw.parquet", time="time", label="fault", length=32)
+    (note,) = model.notes  # the first of January
+    assert "'01.01.2026 00:00:00' is read as 2026-01-01" in str(note)
+    model.save(tmp_path / "raw.devnet")
+    loaded = devnet.load(tmp_path / "raw.devnet")
+    assert loaded.read(folder / "raw.parquet").times[-1] == np.datetime64("2026-01-01T02:13:19")
+    assert model.score(raw).equals(loaded.score(folder / "raw.parquet"))
+    done = run("alerts", tmp_path / "raw.devnet", "raw.parquet", "--budget", "1")
+    assert "2026-01-01 " in done.stdout
+
+
+def test_the_report_scores_a_series_once(folder, monkeypatch):
+    from devnet.deep.sequences import opened_series
+    from devnet.report.series_page import make_series_page
+
+    calls = []
+    score = opened_series.score_series
+    monkeypatch.setattr(
+        opened_series, "score_series", lambda *given: calls.append(1) or score(*given)
+    )
+    make_series_page(devnet.load(folder / "m.devnet"), folder / "pump.parquet")
+    assert len(calls) == 1
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import click
 
 from devnet.cli.deep_options import (
     NEEDS_COLUMNS,
+    OF_SERIES_TABLES,
     DeepOptions,
     deep_options,
     holds_images,
@@ -182,7 +183,7 @@ def _compare_series(
 ) -> "Comparison":
     from devnet.deep.methods import require_torch
 
-    refuse_table_options(training._replace(label=""), "a series")
+    refuse_table_options(training, "a series", allowed=OF_SERIES_TABLES)
     deep.refuse_but("a series", "series", "time", "channels", "length")
     if not deep.time or not training.label:
         raise click.UsageError(NEEDS_COLUMNS)
@@ -196,13 +197,13 @@ def _compare_series(
         label=training.label,
         channels=deep.channels,
         length=deep.length or USUAL_LENGTH,
+        conventions=training.conventions(),
         **options,
     )
 
 
 def _compare_rows(table: str, training: TrainingOptions, **options: Any) -> "Comparison":
     from devnet.experiments.comparison import compare_methods
-    from devnet.tables.readings.reading import Conventions
 
     if not training.label:
         raise click.UsageError("Missing option '--label': name the column that marks anomalies.")
@@ -214,7 +215,7 @@ def _compare_rows(table: str, training: TrainingOptions, **options: Any) -> "Com
         normal=training.normal,
         ignore=[*training.ignore, *names],
         categorical=training.categorical,
-        conventions=Conventions(training.decimal_comma, training.day_first, training.missing),
+        conventions=training.conventions(),
         **options,
     )
 

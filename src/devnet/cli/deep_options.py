@@ -1,5 +1,6 @@
 """Options of folders of images and of series, and which of the three a command is about."""
 
+from collections.abc import Collection
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -7,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from devnet.cli.spelling import spell
 from devnet.cli.table_options import Command, TrainingOptions, open_any
+from devnet.core.sentence import Setting
 
 if TYPE_CHECKING:
     from devnet.deep.kept_model import KeptModel
@@ -43,6 +46,7 @@ _OPTIONS = {
     ),
 }
 
+OF_SERIES_TABLES = ("label", "decimal_comma", "day_first", "missing")  # of the training options
 OF_SERIES = ("time", "channels", "length", "head")
 NEEDS_COLUMNS = (
     "a series needs --time COLUMN, the column of times, and --label COLUMN, with 1 in rows of "
@@ -113,12 +117,14 @@ def holds_images(table: str) -> bool:
     return next((True for name in names if name in ENDINGS), False)
 
 
-def refuse_table_options(training: TrainingOptions, what: str) -> None:
+def refuse_table_options(
+    training: TrainingOptions, what: str, allowed: Collection[str] = ()
+) -> None:
     """Refuse options about the columns of a table where there are none."""
-    given = training._replace(seed=0).typed()
-    if given:
-        option = given.partition(" ")[0]
-        raise click.UsageError(f"{option} is about the columns of a table, not {what}.")
+    for name, value in training.given().items():
+        if name not in ("seed", *allowed):
+            option = spell(Setting(name, value)).partition(" ")[0]
+            raise click.UsageError(f"{option} is about the columns of a table, not {what}.")
 
 
 def open_kept(path: Path) -> "KeptModel | None":

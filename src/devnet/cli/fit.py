@@ -9,6 +9,7 @@ import click
 
 from devnet.cli.cluster_options import chosen_cluster, cluster_options, wants_cluster
 from devnet.cli.deep_options import (
+    OF_SERIES_TABLES,
     DeepOptions,
     deep_options,
     holds_images,
@@ -168,18 +169,18 @@ def _fit_deep(
     what = "a folder of images" if is_images else "a series"
     if method != RECOMMENDED:
         raise click.UsageError(f"--method {method!r} is for tables; {what} has its own network.")
-    refuse_table_options(training if is_images else training._replace(label=""), what)
-    options = (deep, training.seed, chosen_policy(**policy), report, wants_json)
+    refuse_table_options(training, what, allowed=() if is_images else OF_SERIES_TABLES)
+    options = (deep, chosen_policy(**policy), report, wants_json)
     if is_images:
         from devnet.cli.image_verbs import fit_images
 
-        fit_images(table, output, labels, *options)
+        fit_images(table, output, labels, training.seed, *options)
         return True
     from devnet.cli.series_verbs import fit_series_table
 
     if labels is not None:
         raise click.UsageError("--labels is for tables and images; a series has --label COLUMN.")
-    fit_series_table(table, output, training.label, *options)
+    fit_series_table(table, output, training, *options)
     return True
 
 

@@ -9,11 +9,13 @@ import click
 
 from devnet.cli.deep_options import NEEDS_COLUMNS, DeepOptions
 from devnet.cli.model_text import fact_lines
+from devnet.cli.table_options import TrainingOptions
 from devnet.cli.terminal import echo, echo_json, echo_notes
 from devnet.core.wording import count_text, megabytes_text, p_value_text, share_text, some_names
 
 if TYPE_CHECKING:
-    from devnet.deep.sequences.series_model import SeriesEvent, SeriesModel
+    from devnet.deep.sequences.opened_series import SeriesEvent
+    from devnet.deep.sequences.series_model import SeriesModel
 
 LEVELS = " ▁▂▃▄▅▆▇█"  # of a profile in a terminal
 Done = tuple[dict[str, Any], str]
@@ -30,9 +32,8 @@ AROUND = 2  # windows on either side of an event that is drawn
 def fit_series_table(
     table: str,
     output: Path,
-    label: str,
+    training: TrainingOptions,
     deep: DeepOptions,
-    seed: int,
     policy: Any,
     report: Path | None,
     wants_json: bool,
@@ -47,28 +48,33 @@ def fit_series_table(
     start = time.perf_counter()
     require_torch("learning from a series")
     deep.refuse_but("a series", "series", "time", "channels", "length", "head")
-    if not deep.time or not label:
+    if not deep.time or not training.label:
         raise click.UsageError(NEEDS_COLUMNS)
     if deep.head == "patches":
         raise click.UsageError("--head patches is for images; series have 'global' and 'steps'.")
     refuse_overwriting(table, output, report)
     for path in filter(None, (output, report)):
         check_target(path)
-    detector = SequenceDevNet(head=deep.head or "global", random_state=seed, verbose=not wants_json)
-    model = SeriesModel(detector, random_state=seed, **({"policy": policy} if policy else {}))
+    head, seed = deep.head or "global", training.seed
+    model = SeriesModel(
+        SequenceDevNet(head=head, random_state=seed, verbose=not wants_json),
+        random_state=seed,
+        **training.conventions()._asdict(),
+        **({"policy": policy} if policy else {}),
+    )
     model.rate_or_refuse()
     length = deep.length or USUAL_LENGTH
-    model.fit(table, time=deep.time, label=label, channels=deep.channels, length=length)
+    model.fit(table, time=deep.time, label=training.label, channels=deep.channels, length=length)
     model.save(output)
     if report is not None:
         _write_report(model, table, report)
     seconds = time.perf_counter() - start
     facts = facts_of(model)
+    notes = [*model.notes, *([COARSE] if facts["smallest_p_value"] > USUAL_RATE else [])]
     if wants_json:
-        echo_json({"model": str(output), "seconds": seconds, **facts})
+        echo_json({"model": str(output), "seconds": seconds, **facts, "notes": notes})
         return
-    if facts["smallest_p_value"] > USUAL_RATE:
-        echo_notes([COARSE])
+    echo_notes(notes)
     echo(f"Learned from {table} in {seconds:.1f} s.", "", *facts_text(facts))
     echo(f"Model          {output}, {megabytes_text(output.stat().st_size)}")
     if report is not None:
@@ -112,9 +118,12 @@ def facts_text(facts: dict[str, Any]) -> list[str]:
 
 def score_all(model: "SeriesModel", table: str, output: Path, policy: Any) -> Done:
     """Write time, score, p-value and alarm of each step."""
+    from devnet.deep.sequences.opened_series import OpenedSeries
     from devnet.tables.output import open_output
 
-    scored = model.score(table, policy)
+    opened = OpenedSeries(model, table)
+    echo_notes(opened.notes)
+    scored = opened.score(policy)
     with open_output(output, scored.schema) as write:
         for batch in scored.to_batches():
             write(batch)
@@ -134,13 +143,18 @@ def show_alerts(
     wants_json: bool,
 ) -> None:
     """Rank the events of a series."""
+    from devnet.deep.sequences.opened_series import OpenedSeries
+
     _refuse_maps(maps)
     if known:
         raise click.UsageError("--known is for tables and images; events are shown, known or not.")
-    found = model.find_events(table, policy=policy, n_shown=show)
+    opened = OpenedSeries(model, table)
+    found = opened.find_events(policy, n_shown=show)
     if wants_json:
-        echo_json({**found._asdict(), "shown": [one._asdict() for one in found.shown]})
+        shown = [one._asdict() for one in found.shown]
+        echo_json({**found._asdict(), "shown": shown, "notes": opened.notes})
         return
+    echo_notes(opened.notes)
     number = count_text(found.n_events, "event", "events")
     rate = share_text(found.rate)
     echo(f"{number} in {found.n_steps:,} steps (as high as the top {rate} of normal steps)")
@@ -168,13 +182,14 @@ def show_rows(
     wants_json: bool,
 ) -> None:
     """Show how scores and channels run around rows of a series."""
-    from devnet.deep.sequences.series_model import time_text
+    from devnet.deep.sequences.opened_series import OpenedSeries, time_text
 
     _refuse_maps(maps)
+    opened = OpenedSeries(model, table)
     around = AROUND * model.calibration_.length
     told = []
     for i, row in enumerate(rows):
-        part, scored, start = model.profile(table, row, around)
+        part, scored, start = opened.profile(row, around)
         at = row - start
         facts = {
             "row": row,

@@ -16,6 +16,7 @@ from devnet.core.wording import visible
 
 if TYPE_CHECKING:
     from devnet.significance.policies import AlertPolicy
+    from devnet.tables.readings.reading import Conventions
     from devnet.tables.table_model import TableModel
 
 Command = Callable[..., Any]
@@ -151,14 +152,23 @@ class TrainingOptions(NamedTuple):
     missing: tuple[str, ...]
     seed: int
 
-    def typed(self) -> str:
-        """The options as they are typed, for the next command; defaults are left out."""
-        given = {
+    def given(self) -> dict[str, Any]:
+        """The options that differ from their defaults."""
+        return {
             name: value
             for name, value in self._asdict().items()
             if value not in (None, (), "") and (name, value) != ("seed", 0)
         }
-        return " ".join(spell(Setting(name, value)) for name, value in given.items())
+
+    def typed(self) -> str:
+        """The same as they are typed, for the next command."""
+        return " ".join(spell(Setting(name, value)) for name, value in self.given().items())
+
+    def conventions(self) -> "Conventions":
+        """How the table writes values."""
+        from devnet.tables.readings.reading import Conventions
+
+        return Conventions(self.decimal_comma, self.day_first, self.missing)
 
 
 def training_options(command: Command) -> Command:

@@ -41,7 +41,7 @@ from devnet.experiments.comparison import N_REPEATS, Comparison
 from devnet.experiments.contest import OnFit, conclude, hold_contest, judge
 from devnet.experiments.splits import FEWEST, N_FOLDS, RowsToSplit, Split, make_splits, ranked_share
 from devnet.experiments.units import n_repeated
-from devnet.tables.sources.opening import open_table
+from devnet.tables.readings.reading import BY_VALUES, Conventions
 
 BLOCK_LENGTHS = 8  # lengths of a window in a block, by which unlabelled windows are dealt out
 MOST_WINDOWS = 20_000  # unlabelled ones; more would only take longer
@@ -113,6 +113,7 @@ def compare_series(
     label: str,
     channels: Sequence[str] = (),
     length: int = USUAL_LENGTH,
+    conventions: Conventions = BY_VALUES,
     methods: Sequence[str] = (),
     n_repeats: int = N_REPEATS,
     random_state: Any = None,
@@ -128,14 +129,15 @@ def compare_series(
     ----------
     table, time, label, channels, length
         As for `SeriesModel.fit`.
+    conventions : Conventions
+        Its decimal_comma, day_first and missing.
     methods : sequence of str, optional
         Names of `SERIES_METHODS`; by default all.
     n_repeats, random_state, on_fit
         As for `compare_methods`.
     """
     generator = as_generator(random_state)
-    source = open_table(table)
-    found = read_labelled_series(source, time, channels, label)
+    found, source = read_labelled_series(table, time, channels, label, conventions)
     cut = _cut(found, length, generator)
     X = take_windows(found.series, cut.start, length)
     rows = _Rows(source.name, "windows", X, cut.y, cut.unit, (label, "1"), [], cut.n_left_out)

@@ -7,8 +7,9 @@ import numpy as np
 
 from devnet.core.model_file import package_versions
 from devnet.core.wording import count_text, one_in_text, score_text, share_text, some_names
+from devnet.deep.sequences.opened_series import OpenedSeries, SeriesEvent
 from devnet.deep.sequences.score_series import ScoredSeries
-from devnet.deep.sequences.series_model import SeriesEvent, SeriesModel
+from devnet.deep.sequences.series_model import SeriesModel
 from devnet.deep.sequences.series_table import SeriesTable
 from devnet.report.axes import (
     BOTTOM,
@@ -54,10 +55,11 @@ def make_series_page(model: SeriesModel, table: Any) -> str:
     table : path, frame or Arrow table
         The series that it learned from, or another.
     """
-    found = model.find_events(table, n_shown=MOST_SHOWN)
+    opened = OpenedSeries(model, table)
+    found = opened.find_events(n_shown=MOST_SHOWN)
     wanted_rate, is_none = found.rate, not found.shown
     if is_none:
-        found = model.find_events(table, policy=Budget(FEWEST_SHOWN))
+        found = opened.find_events(Budget(FEWEST_SHOWN))
     shown = {
         "table": short(table),
         "summary": [
@@ -71,16 +73,16 @@ def make_series_page(model: SeriesModel, table: Any) -> str:
         "is_none": is_none,
         "rate": share_text(found.rate),
         "smallest": share_text(model.calibration_.smallest),
-        "cards": [_card(model, table, one) for one in found.shown],
+        "cards": [_card(opened, one) for one in found.shown],
         "n_more": found.n_events - len(found.shown),
         "versions": package_versions(),
     }
     return render("series.html", shown, {"count": count_text})
 
 
-def _card(model: SeriesModel, table: Any, one: SeriesEvent) -> EventCard:
-    around = max(one.end - one.start, AROUND * model.calibration_.length)
-    part, scored, start = model.profile(table, one.peak, around)
+def _card(opened: OpenedSeries, one: SeriesEvent) -> EventCard:
+    around = max(one.end - one.start, AROUND * opened.model.calibration_.length)
+    part, scored, start = opened.profile(one.peak, around)
     first, last, peak = (short(moment) for moment in one.times)
     return EventCard(
         first,

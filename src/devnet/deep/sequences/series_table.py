@@ -1,15 +1,16 @@
 """A table with a column of times, columns of channels and a column of labels, as a series."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from devnet.core.sentence import Setting, UserError
 from devnet.core.wording import visible
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from devnet.tables.columns.arrow_values import kind_of
+from devnet.tables.readings.reading import BY_VALUES, Conventions
+from devnet.tables.readings.table_reader import TableReader, Tally
 
 USUAL_GAP = 1.5  # times the usual time between rows
 
@@ -22,10 +23,34 @@ class SeriesTable(NamedTuple):
     channels: tuple[str, ...]
     intervals: list[tuple[int, int]]  # of labelled steps, the end not included
     gaps: list[int]  # steps that come later after the one before than usual
+    reader: TableReader  # how texts were read, and which could not be
+
+
+def series_reader(
+    table: pa.Table, conventions: Conventions = BY_VALUES, known: TableReader | None = None
+) -> TableReader:
+    """How texts of a table are read as times and numbers.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    conventions : Conventions, optional
+        How the table writes values, where these leave it open.
+    known : TableReader, optional
+        How columns of the training table were read, which stands.
+    """
+    texts = [one.name for one in table.schema if kind_of(one.type).name == "text"]
+    learned = TableReader.learn(table.select(texts), conventions, may_be_codes=False)
+    return learned if known is None else learned.with_more(known.readings)
 
 
 def read_series(
-    table: "pa.Table", *, time: str, channels: Sequence[str] = (), label: str | None = None
+    table: pa.Table,
+    *,
+    time: str,
+    channels: Sequence[str] = (),
+    label: str | None = None,
+    reader: TableReader | None = None,
 ) -> SeriesTable:
     """Read a series from a table whose rows are in the order of time.
 
@@ -36,20 +61,31 @@ def read_series(
     ----------
     table : pyarrow.Table
     time : str
-        Column of times: dates, timestamps or numbers.
+        Column of times: dates, timestamps or numbers, or texts that read as such.
     channels : list of str, optional
         Columns of numbers; by default all but the two others.
     label : str, optional
         Column with 1 (or true) in the rows of known anomalies.
+    reader : TableReader, optional
+        How texts are read; by default, their values decide.
     """
     check_columns(table.column_names, time=time, channels=channels, label=label)
     names = tuple(channels) or tuple(n for n in table.column_names if n not in (time, label))
     if not names or not table.num_rows:
         raise UserError("the table has no rows or no channels; give a table with both.")
-    times, ticks = _times(table.column(time), time)
-    series = np.stack([_channel(table.column(name), name) for name in names], axis=1)
+    reader = (reader or series_reader(table)).only([time, *names])
+    tally = Tally()
+    times, ticks = _times(_read(reader, table, time, Tally()), table.column(time), time)
+    columns = [_channel(_read(reader, table, name, tally), name) for name in names]
     marks = np.zeros(len(times), bool) if label is None else _marks(table.column(label), label)
-    return SeriesTable(series, times, names, intervals_of(marks), _gaps(ticks))
+    return SeriesTable(
+        np.stack(columns, axis=1),
+        times,
+        names,
+        intervals_of(marks),
+        _gaps(ticks),
+        reader.counted(tally.unread),
+    )
 
 
 def check_columns(
@@ -73,11 +109,21 @@ def intervals_of(marks: np.ndarray) -> list[tuple[int, int]]:
     return [(start, end) for start, end in edges.reshape(-1, 2).tolist()]
 
 
-def _times(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Times as the table has them, and as numbers that ascend."""
+def _read(reader: TableReader, table: pa.Table, name: str, tally: Tally) -> pa.ChunkedArray:
+    return pa.chunked_array(
+        [reader.column(name, chunk, tally) for chunk in table.column(name).chunks]
+    )
+
+
+def _times(
+    column: pa.ChunkedArray, written: pa.ChunkedArray, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Times as they were read, and as numbers that ascend."""
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy())[0])
-        raise UserError(f"the time {visible(name)!r} is missing in row {row}; leave this row out.")
+        text = written[row].as_py()
+        what = "is missing" if text is None else f"cannot be read ({visible(str(text))!r})"
+        raise UserError(f"the time {visible(name)!r} {what} in row {row}; leave this row out.")
     times = column.to_numpy()
     if times.dtype.kind not in "Mmiuf":
         raise UserError(
@@ -98,7 +144,7 @@ def _times(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     return times, ticks
 
 
-def _channel(column: Any, name: str) -> np.ndarray:
+def _channel(column: pa.ChunkedArray, name: str) -> np.ndarray:
     try:
         values: np.ndarray = column.cast("float64").to_numpy()
     except Exception as error:  # pyarrow has several kinds of errors for it
@@ -111,7 +157,7 @@ def _channel(column: Any, name: str) -> np.ndarray:
     return values
 
 
-def _marks(column: Any, name: str) -> np.ndarray:
+def _marks(column: pa.ChunkedArray, name: str) -> np.ndarray:
     try:
         values = column.cast("float64").to_numpy()
     except Exception as error:
