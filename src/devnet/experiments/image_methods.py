@@ -144,5 +144,5 @@ def _module(X: np.ndarray, seed: int | None) -> Any:
         module = image_module(
             WIDTHS, pictures.image_shape, head="global", top_share=1.0, changes=Changes()
         )
-    module.take(measured(pictures, np.arange(len(X))))
+    module.take(measured(module, pictures, np.arange(len(X))))
     return module

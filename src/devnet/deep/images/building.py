@@ -13,6 +13,7 @@ from devnet.deep.images.flat_images import FlatImages
 from devnet.deep.images.heads import GlobalHead, PatchHead
 from devnet.deep.images.image_rows import Shape
 from devnet.deep.images.reading import Pictures
+from devnet.deep.images.surprise import PixelSurprise, learn_surprise, n_enough
 
 MEASURED_IMAGES = 4_000  # unlabelled images that centre, spread and typical image are taken from
 MEASURED_TOGETHER = 256
@@ -32,14 +33,33 @@ def image_module(
             f"pyramid={pyramid} is for head='patches', but head={head!r}; leave pyramid out."
         )
     with torch.random.fork_rng():  # torch draws first weights, the caller's draws are left alone
-        learner = hidden if is_module(hidden) else _own_learner(hidden, shape, head)
-        width = _feature_width(learner, shape, head, pyramid)
+        if is_module(hidden):
+            learner, surprise = hidden, None
+        elif head == "global":
+            learner, surprise = whole_image_learner(hidden, shape[0], min(shape[1:])), None
+        else:
+            learner, surprise = patch_learner(hidden, 2 * shape[0]), PixelSurprise(shape[0])
+        seen = shape if surprise is None else (2 * shape[0], *shape[1:])
+        width = _feature_width(learner, seen, head, pyramid)
         last = GlobalHead() if head == "global" else PatchHead(width, top_share)
-        return FlatImages(learner, last, shape, **options)
+        return FlatImages(learner, last, shape, surprise=surprise, **options)
 
 
-def measured(pictures: Pictures, numbers: np.ndarray) -> dict[str, Tensor]:
-    """Centre and spread of the channels of these images, and their mean, for `FlatImages`."""
+def measured(module: FlatImages, pictures: Pictures, numbers: np.ndarray) -> dict[str, Tensor]:
+    """What a module takes from these images, by the names of its buffers."""
+    found = _spreads(pictures, numbers)
+    if module.surprise is None:
+        return found
+    enough = n_enough(pictures.shape[1] // module.shape[0])
+    some = pictures.dense(numbers[:: -(-len(numbers) // enough)]).astype(np.float64)
+    images = some.reshape(-1, *module.shape)
+    images = (images - found["centre"].numpy()) / found["spread"].numpy()
+    state = learn_surprise(images)
+    return {**found, **{f"surprise.{name}": values for name, values in state.items()}}
+
+
+def _spreads(pictures: Pictures, numbers: np.ndarray) -> dict[str, Tensor]:
+    """Centre and spread of the channels of these images, and their mean."""
     chosen = numbers[:: -(-len(numbers) // MEASURED_IMAGES)]
     total = np.zeros(pictures.shape[1])
     squares = np.zeros(pictures.shape[1])
@@ -56,13 +76,6 @@ def measured(pictures: Pictures, numbers: np.ndarray) -> dict[str, Tensor]:
     is_constant = spread <= 1e-6 * np.abs(centre)
     found = {"typical": typical, "centre": centre, "spread": np.where(is_constant, 1, spread)}
     return {name: torch.from_numpy(values) for name, values in found.items()}
-
-
-def _own_learner(widths: Any, shape: Shape, head: str) -> nn.Module:
-    channels, height, width = shape
-    if head == "patches":
-        return patch_learner(widths, channels)
-    return whole_image_learner(widths, channels, min(height, width))
 
 
 def _feature_width(learner: nn.Module, shape: Shape, head: str, pyramid: int) -> int:

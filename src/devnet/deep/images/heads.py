@@ -21,6 +21,9 @@ class GlobalHead(nn.Module):
 class PatchHead(nn.Module):
     """One score for every patch by a 1x1 convolution; an image has the mean of its highest ones.
 
+    Only the highest patches are trained, and all others could have any score below them. So scores
+    are kept from being negative: however normal one patch is, it makes up for no other.
+
     G. Pang, C. Ding, C. Shen, A. van den Hengel. Explainable deep few-shot anomaly detection with
     deviation networks. arXiv 2108.00462, 2021.
 
@@ -39,8 +42,7 @@ class PatchHead(nn.Module):
 
     def patches(self, features: Tensor) -> Tensor:
         """The scores of the patches, (b, h, w)."""
-        scores: Tensor = self.unit(features)[:, 0]
-        return scores
+        return functional.softplus(self.unit(features)[:, 0])
 
     def forward(self, features: Tensor) -> Tensor:
         """The scores of the images, (b, 1)."""

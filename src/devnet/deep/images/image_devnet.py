@@ -58,7 +58,8 @@ class ImageDevNet(DeepDetector):
         its weights, and parts whose parameters do not require gradients are left as they are.
     head : "global" or "patches", default="global"
         "global" scores the whole image from all of its features: for shapes. "patches" scores every
-        patch, and an image by the mean of its highest ones: for local defects.
+        patch, and an image by the mean of its highest ones: for local defects. Beside the pixels
+        it sees how surprising each is, given those around it in unlabelled images.
     top_share : float, default=0.1
         Share of the patches that the mean is taken over.
     pyramid : int, default=1
@@ -370,7 +371,7 @@ class ImageDevNet(DeepDetector):
     def _before_training(self, network: Any, rows: Any, halves: Halves) -> None:
         from devnet.deep.images.building import measured
 
-        found = measured(rows, halves.unlabelled)
+        found = measured(network.members[0][0], rows, halves.unlabelled)
         for member in network.members:
             member[0].take(found)
             if self.head == "patches":
