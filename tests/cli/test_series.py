@@ -207,8 +207,33 @@ def test_texts_are_read_as_they_were_learned(run, folder, tmp_path):
     loaded = devnet.load(tmp_path / "raw.devnet")
     assert loaded.read(folder / "raw.parquet").times[-1] == np.datetime64("2026-01-01T02:13:19")
     assert model.score(raw).equals(loaded.score(folder / "raw.parquet"))
-    done = run("alerts", tmp_path / "raw.devnet", "raw.parquet", "--budget", "1")
+    spoiled = raw.set_column(1, "hum", pa.array(["stuck", *map(str, raw["hum"].to_pylist()[1:])]))
+    pq.write_table(spoiled, folder / "spoiled.parquet")
+    done = run("alerts", tmp_path / "raw.devnet", "spoiled.parquet", "--budget", "1")
     assert "2026-01-01 " in done.stdout
+    assert "Note: hum: 1 value, such as 'stuck', cannot be read" in done.stderr
+    words = ("alerts", tmp_path / "raw.devnet", "spoiled.parquet", "--budget", "1", "--json")
+    assert len(told(run(*words))["notes"]) == 1
+
+
+@pytest.mark.slow
+def test_what_is_left_open_may_be_said(run, folder):
+    raw = raw_times(pq.read_table(folder / "pump.parquet"))
+    pq.write_table(raw, folder / "raw.parquet")
+    words = (
+        "fit",
+        "raw.parquet",
+        "--series",
+        "--time",
+        "time",
+        "--label",
+        "fault",
+        "--length",
+        "32",
+    )
+    note, *others = told(run(*words, "-o", "r.devnet", "--json"))["notes"]
+    assert note.endswith("say so with --month-first.")
+    assert told(run(*words, "--day-first", "-o", "d.devnet", "--json"))["notes"] == others
 
 
 def test_the_report_scores_a_series_once(folder, monkeypatch):

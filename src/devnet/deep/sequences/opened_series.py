@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from devnet.core.sentence import Sentence, Setting, UserError
+from devnet.core.sentence import Setting, UserError
 from devnet.deep.sequences.score_series import Event, ScoredSeries, find_events, score_series
 from devnet.deep.sequences.series_table import SeriesTable
 from devnet.significance.policies import AlertPolicy, Budget
@@ -55,9 +55,10 @@ class OpenedSeries:
         )
 
     @property
-    def notes(self) -> list[str | Sentence]:
+    def notes(self) -> list[str]:
         """What could not be read."""
-        return self.found.reader.notes()
+        reader = self.found.reader
+        return [one.note(name, reader.readings[name]) for name, one in reader.unread.items()]
 
     def score(self, policy: AlertPolicy | None = None) -> pa.Table:
         """Time, score, p-value and alarm of each row."""
