@@ -23,7 +23,7 @@ class SeriesTable(NamedTuple):
     channels: tuple[str, ...]
     intervals: list[tuple[int, int]]  # of labelled steps, the end not included
     gaps: list[int]  # steps that come later after the one before than usual
-    reader: TableReader  # how texts were read, and which could not be
+    reader: TableReader = TableReader()  # how texts were read, and which could not be
 
 
 def series_reader(
