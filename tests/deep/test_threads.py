@@ -32,3 +32,21 @@ def test_training_is_the_same_with_any_number_of_threads(detector, n_threads, fo
     assert torch.get_num_threads() == n_threads
     scores = found.setdefault(detector, fitted.anomaly_score(rows))
     np.testing.assert_array_equal(fitted.anomaly_score(rows), scores)
+
+
+def test_scoring_takes_one_thread(n_threads, monkeypatch):
+    from devnet.deep.images.flat_images import FlatImages
+
+    images = np.random.default_rng(0).normal(size=(30, 8, 8))
+    model = ImageDevNet((4,), head="patches", n_epochs=1, n_batches=1, random_state=0)
+    model.fit(images, np.arange(30) < 3)
+    seen, levels = [], FlatImages.levels
+    monkeypatch.setattr(
+        FlatImages,
+        "levels",
+        lambda self, rows: seen.append(torch.get_num_threads()) or levels(self, rows),
+    )
+    for ask in (model.anomaly_score, model.anomaly_map, model.patch_scores, model.contributions):
+        ask(images)
+    assert set(seen) == {1}
+    assert torch.get_num_threads() == n_threads

@@ -61,6 +61,10 @@ class DeepDetector(DeviationDetector):
         """One for networks of ours, which then learn the same on any number of cores."""
         return nullcontext() if is_module(self.hidden) else one_torch_thread()
 
+    def _score(self, rows: Rows) -> np.ndarray:
+        with self._threads(self.network_):
+            return super()._score(rows)
+
     def _network_of(self, tensors: dict[str, np.ndarray]) -> Any:
         from devnet.engine.module_network import ModuleNetwork
 

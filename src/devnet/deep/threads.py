@@ -9,7 +9,7 @@ def one_torch_thread() -> Iterator[None]:
     """Run torch on the calling thread alone.
 
     Several threads add up gradients in an order that depends on their number, and wait for each
-    other: beside other programs, small steps then take many times as long.
+    other: small steps take twice as long, and many times as long beside other programs.
     """
     import torch
 

@@ -253,7 +253,9 @@ class ImageDevNet(DeepDetector):
                 f"head={self.head!r} scores no patches; use contributions(X) or anomaly_map(X), or "
                 "fit with head='patches'."
             )
-        return patch_scores(self.network_, self._pictures(X), self.reference_)
+        pictures = self._pictures(X)
+        with self._threads(self.network_):
+            return patch_scores(self.network_, pictures, self.reference_)
 
     def contributions(self, X: Any) -> np.ndarray:
         """What each pixel adds to the score of the typical image, by integrated gradients.
@@ -314,14 +316,15 @@ class ImageDevNet(DeepDetector):
 
         if self.head == "global":
             return self._contributions(pictures)
-        return patch_maps(
-            self.network_, pictures, self.reference_, self.image_shape_, tuple(self.flips)
-        )
+        flips = tuple(self.flips)
+        with self._threads(self.network_):
+            return patch_maps(self.network_, pictures, self.reference_, self.image_shape_, flips)
 
     def _contributions(self, pictures: Any) -> np.ndarray:
         from devnet.deep.images.pixel_contributions import pixel_contributions
 
-        by_value = pixel_contributions(self.network_, pictures, self.reference_)
+        with self._threads(self.network_):
+            by_value = pixel_contributions(self.network_, pictures, self.reference_)
         by_pixel: np.ndarray = by_value.reshape(-1, *self.image_shape_).sum(axis=1)
         return by_pixel
 

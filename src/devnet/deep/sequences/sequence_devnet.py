@@ -188,7 +188,9 @@ class SequenceDevNet(DeepDetector):
         check_is_fitted(self)
         rows = self._read(X, reset=False)
         rows.check_finite()
-        found = profiles(self.network_, self.reference_, rows, is_of_steps=self.head == "steps")
+        is_of_steps = self.head == "steps"
+        with self._threads(self.network_):
+            found = profiles(self.network_, self.reference_, rows, is_of_steps=is_of_steps)
         return np.stack(found) if rows.is_array else found
 
     def _read(self, X: Any, *, reset: bool) -> Any:
