@@ -18,6 +18,7 @@ from devnet.deep.sequences.series_model import SeriesModel  # noqa: E402
 
 FAULTS = range(400, 8000, 500)  # first steps
 N_LABELLED = 8
+ABOUT = ("--series", "--time", "time", "--label", "fault", "--length", "32")
 
 
 def write_series(path):
@@ -220,17 +221,7 @@ def test_texts_are_read_as_they_were_learned(run, folder, tmp_path):
 def test_what_is_left_open_may_be_said(run, folder):
     raw = raw_times(pq.read_table(folder / "pump.parquet"))
     pq.write_table(raw, folder / "raw.parquet")
-    words = (
-        "fit",
-        "raw.parquet",
-        "--series",
-        "--time",
-        "time",
-        "--label",
-        "fault",
-        "--length",
-        "32",
-    )
+    words = ("fit", "raw.parquet", *ABOUT)
     note, *others = told(run(*words, "-o", "r.devnet", "--json"))["notes"]
     assert note.endswith("say so with --month-first.")
     assert told(run(*words, "--day-first", "-o", "d.devnet", "--json"))["notes"] == others
@@ -251,26 +242,14 @@ def test_the_report_scores_a_series_once(folder, monkeypatch):
 
 @pytest.mark.slow
 def test_a_series_is_learned_from(run, folder):
-    words = (
-        "--series",
-        "--time",
-        "time",
-        "--label",
-        "fault",
-        "--length",
-        "32",
-        "--report",
-        "r.html",
-    )
-    done = run("fit", "pump.parquet", "-o", "new.devnet", *words)
+    done = run("fit", "pump.parquet", "-o", "new.devnet", *ABOUT, "--report", "r.html")
     assert done.exit_code == 0, done.output
     assert "8,000; labelled as anomalies: 8 intervals" in done.output
     assert (folder / "r.html").exists()
 
 
 def test_methods_are_compared_on_a_series(run):
-    about = ("--series", "--time", "time", "--label", "fault", "--length", 32)
-    words = (*about, "--method", "PU trees on features", "--repeats", 1)
+    words = (*ABOUT, "--method", "PU trees on features", "--repeats", 1)
     done = run("compare", "pump.parquet", *words)
     assert done.exit_code == 0, done.output
     assert re.search(r"pump.parquet: \d+ labelled windows, [\d,]+ unlabelled windows", done.stdout)

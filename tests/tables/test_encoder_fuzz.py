@@ -11,8 +11,19 @@ from hypothesis import strategies as st
 from support.random_tables import PAIR, dense, learned, tables
 
 from devnet.core.model_file import ModelFileError
+from devnet.tables.columns.vector import VectorColumn
 from devnet.tables.encoder import TableEncoder
 from devnet.tables.table_error import TableError
+
+
+def has_vectors_of_another_length(encoder, table):
+    """Whether a list holds another number of numbers than those that were learned from."""
+    return any(
+        len(vector) != column.size
+        for column in encoder.columns
+        if isinstance(column, VectorColumn)
+        for vector in filter(None, table.column(column.name).to_pylist())
+    )
 
 
 @settings(suppress_health_check=list(HealthCheck), max_examples=80)
@@ -33,10 +44,12 @@ def test_any_table_becomes_a_finite_matrix_or_a_sentence(given_tables):
     for rows in (table, other):
         try:
             matrix = encoder.encode(rows)
-        except TableError as error:  # lists of another length than those that were learned from
-            assert rows is other
+        except TableError as error:
             assert "give vectors made in the same way" in str(error)
+            assert rows is other
+            assert has_vectors_of_another_length(encoder, rows)
             return
+        assert not has_vectors_of_another_length(encoder, rows)
         assert sp.issparse(matrix) == encoder.is_sparse
         assert matrix.dtype == np.float32
         assert matrix.shape == (rows.num_rows, encoder.n_columns)

@@ -52,9 +52,10 @@ def test_any_table_has_the_same_matrix(given_tables):
     except TableError:
         assume(False)
     assume(not encoder.has_text)
-    assume(
-        not any(isinstance(one, VectorColumn) for one in encoder.columns)
-    )  # refused by a sentence
+    if any(isinstance(one, VectorColumn) for one in encoder.columns):
+        with pytest.raises(ExportError, match="for which ONNX has no operator"):
+            plan_inputs(encoder, Graph())
+        return
     check(encoder, table.combine_chunks())
     check(encoder, other.combine_chunks())
 

@@ -71,6 +71,19 @@ def test_each_number_is_scaled_by_its_range_whatever_its_type(kind, seed):
     assert column == learned(listed(vectors.tolist()))
 
 
+@pytest.mark.parametrize("kind", TYPES[:-1], ids=str)
+def test_an_empty_list_is_a_missing_vector(kind, seed):
+    vectors = whole_numbers(seed).tolist()
+    missing = listed([None, None, *vectors], kind)
+    empty = listed([None, [], *vectors], kind)
+    assert learned(empty) == learned(missing)
+    column = learned(missing)
+    assert column.missing == 2 / (N + 2)
+    np.testing.assert_array_equal(encoded(column, empty), encoded(column, missing))
+    assert column.phrase(empty[1:2]) == column.phrase(missing[1:2])
+    assert not column.unseen(empty).is_unseen[:2].any()
+
+
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 def test_a_part_of_a_column_is_encoded_as_in_the_whole(kind, seed):
     vectors = [None if i % 7 == 3 else one for i, one in enumerate(whole_numbers(seed).tolist())]
@@ -141,7 +154,7 @@ def test_a_sample_without_any_vector_is_enough(seed):
     ("vectors", "why"),
     [
         ([[1.0, 2.0], [1.0]] * 50, "lists of different lengths: 1 to 2 numbers"),
-        ([[], [1.0]] * 50, "lists of different lengths: 0 to 1 numbers"),
+        ([[], [1.0], [1.0, 2.0]] * 50, "lists of different lengths: 1 to 2 numbers"),
         ([[]] * 50, "empty"),
         ([None] * 50, "empty"),
         ([[None, None]] * 50, "empty"),

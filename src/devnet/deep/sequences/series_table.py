@@ -39,9 +39,11 @@ def series_reader(
     known : TableReader, optional
         How columns of the training table were read, which stands.
     """
+    readings = {} if known is None else known.readings
     texts = [one.name for one in table.schema if kind_of(one.type).name == "text"]
-    learned = TableReader.learn(table.select(texts), conventions, may_be_codes=False)
-    return learned if known is None else learned.with_more(known.readings)
+    new = [name for name in texts if name not in readings]
+    learned = TableReader.learn(table.select(new), conventions, may_be_codes=False)
+    return learned.with_more(readings)
 
 
 def read_series(

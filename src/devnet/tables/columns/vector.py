@@ -1,4 +1,7 @@
-"""Vectors: lists of equally many numbers, such as embeddings, each number scaled like a column."""
+"""Vectors: lists of equally many numbers, such as embeddings, each number scaled like a column.
+
+An empty list is a missing vector.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
@@ -41,7 +44,7 @@ class VectorSummary(ColumnSummary):
 
     def add(self, values: pa.Array) -> None:
         """Add more rows."""
-        values = plain(values)
+        values = _vectors(values)
         self.n_missing += int(is_missing(values).sum())
         found = pc.min_max(pc.list_value_length(values))
         lengths = {one.as_py() for one in (found["min"], found["max"]) if one.is_valid}
@@ -95,7 +98,7 @@ class VectorSummary(ColumnSummary):
         low, high = (np.where(is_known, end, 0.0) + 0.0 for end in (low, high))  # no minus zero
         if not self.n_missing and (low == high).all():
             return LeftOut(self.name, Why.CONSTANT, "constant: always the same numbers")
-        found, middle = _matrix(sample.drop_null(), size), low / 2 + high / 2
+        found, middle = _matrix(_vectors(sample).drop_null(), size), low / 2 + high / 2
         found = np.where(np.isnan(found), middle, found) if len(found) else middle[None]
         mean = (found / len(found)).sum(axis=0)
         tails = np.quantile(found / 2, TAILS, axis=0) * 2  # halves, as a difference may overflow
@@ -147,11 +150,15 @@ class VectorColumn(ColumnEncoding):
         columns = [Entry(number, scaled[:, number]) for number in range(self.size)]
         return [*columns, indicator(self.size, self.is_missing(values))][: self.width]
 
+    def is_missing(self, values: pa.Array) -> np.ndarray:
+        """Which vectors are missing or empty, (n,) boolean."""
+        return super().is_missing(values if is_empty(values) else _vectors(values))
+
     def _numbers(self, values: pa.Array) -> np.ndarray:
         """The numbers of vectors, (n, size); NaN where one is missing or not finite."""
         if is_empty(values):
             return np.full((len(values), self.size), np.nan)
-        lengths = pc.unique(pc.drop_null(pc.list_value_length(plain(values)))).to_pylist()
+        lengths = pc.unique(pc.drop_null(pc.list_value_length(_vectors(values)))).to_pylist()
         others = [length for length in lengths if length != self.size]
         if others:
             raise TableError(
@@ -195,9 +202,16 @@ class VectorColumn(ColumnEncoding):
         return cls(**shared, size=size, low=low, high=high, mean=mean, lower=lower, upper=upper)
 
 
+def _vectors(values: pa.Array) -> pa.Array:
+    """The lists, with none in place of empty ones."""
+    values = plain(values)
+    is_vacant = pc.equal(pc.list_value_length(values), 0)
+    return pc.if_else(is_vacant, None, values) if pc.any(is_vacant).as_py() else values
+
+
 def _matrix(values: pa.Array, size: int) -> np.ndarray:
     """The numbers of lists of this size, (n, size) float64; NaN where one is missing."""
-    values = plain(values)
+    values = _vectors(values)
     known = values.drop_null()
     found: np.ndarray = np.full((len(values), size), np.nan)
     found[~is_missing(values)] = numbers(known.flatten()).reshape(len(known), size)
