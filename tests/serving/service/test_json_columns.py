@@ -107,6 +107,7 @@ SAME = [
     ("epoch_time", 1_772_359_500, 1_772_359_500.0),
     ("vector", [{"index": 1, "value": 2}], [{"value": 2.0, "index": 1}]),
     ("embedding", [1, 2, 3.5], [1.0, 2.0, 3.5]),
+    ("embedding", [], []),
 ]
 
 

@@ -196,7 +196,7 @@ def _vectors(values: list[Any]) -> pa.Array:
 
 def _lists(size: int, values: list[Any]) -> pa.Array:
     for vector in values:
-        if vector is not None and len(vector) != size:
+        if vector and len(vector) != size:
             raise ValueError("not all of them are of that length")
         if not {type(one) for one in vector or ()} <= {int, float, type(None)}:
             raise ValueError("not all of them are numbers")
