@@ -12,6 +12,7 @@ from support.pages import Tags
 from devnet.experiments.claims import Claim
 from devnet.experiments.figures import Panel, Point, Series, figures
 from devnet.experiments.measures import LEVELS
+from devnet.report.axes import BOTTOM, HEIGHT, TOP
 from devnet.report.charts import chart
 from devnet.report.experiments_page import make_page
 
@@ -170,6 +171,17 @@ def test_values_stand_at_their_places():
     interval = next(line for line in svg.findall("line") if line.get("class") == "c0")
     assert float(interval.get("x2")) == max(grid)  # cut off at 1
     assert circles[1].find("title").text == "q, a & b: 1.000 (0.800 to 1.200)"
+
+
+@pytest.mark.parametrize("most", [0, 7, 40, 200])
+def test_counts_stand_at_their_places_from_zero_on(most):
+    counts = [most / 4, most / 2, most]
+    points = [Point(20 * i, count, np.nan, np.nan) for i, count in enumerate(counts)]
+    panel = Panel("t", [Series("found", points)], "reviews", "found", is_count=True)
+    heights = [float(c.get("cy")) for c in ElementTree.fromstring(chart(panel)).findall("circle")]
+    bottom, top = HEIGHT - BOTTOM, TOP
+    expected = [bottom - count / max(most, 1) * (bottom - top) for count in counts]
+    np.testing.assert_allclose(heights, expected, atol=0.1)
 
 
 def test_a_single_run_has_no_interval():

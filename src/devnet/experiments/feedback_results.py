@@ -82,13 +82,17 @@ def _figure(cells: Cells, settings: dict[str, Any]) -> Figure:
             Series(name, [Point(n, v[shared, i].mean(), np.nan, np.nan) for n, v in found.items()])
             for i, name in enumerate(cells.methods)
         ]
-        panels.append(Panel(f"average of {shared.sum()} sets", series, "reviews", "found"))
+        panels.append(_panel(f"average of {shared.sum()} sets", series))
     for dataset in cells.datasets:
         series = []
         for method in cells.methods:
             runs = {n: cells.values(dataset, method, settings, f"found of {n}") for n in COUNTED}
             points = [point(n, values) for n, values in runs.items() if values]
             series += [Series(method, points)] if points else []
-        panels.append(Panel(dataset, series, "reviews", "found", has_bands=False))
+        panels.append(_panel(dataset, series))
     caption = "Means over runs; a dot shows its 95% interval when pointed at."
     return Figure(f"Anomalies found, {_start(settings)}", panels, caption)
+
+
+def _panel(title: str, series: list[Series]) -> Panel:
+    return Panel(title, series, "reviews", "found", is_count=True, has_bands=False)

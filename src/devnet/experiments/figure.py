@@ -33,6 +33,7 @@ class Panel(NamedTuple):
     x_label: str = ""
     y_label: str = ""
     is_log: bool = False
+    is_count: bool = False  # values are counts, not shares
     is_log_x: bool = False  # only the horizontal axis
     categories: tuple[str, ...] = ()
     has_bands: bool = True  # whether intervals are drawn, not only told

@@ -23,6 +23,7 @@ from devnet.report.axes import (
     line_up,
     linear_axis,
     log_axis,
+    nice_ticks,
     polyline,
     svg,
     text,
@@ -43,15 +44,24 @@ def _lines(panel: Panel) -> str:
     xs = sorted({point.x for point in points})
     ends = ("y", "low", "high") if panel.has_bands else ("y",)
     ys = [v for p in points for v in (getattr(p, end) for end in ends) if np.isfinite(v)]
-    if not panel.is_log:
-        ys = [min(1.0, max(0.0, value)) for value in ys]  # shares, as are the AUCs
-    make = log_axis if panel.is_log else linear_axis
-    x = (tight_log_axis if panel.is_log_x else make)(xs, LEFT, WIDTH - RIGHT, xs)
-    y = make(ys, HEIGHT - BOTTOM, TOP, None)
+    x_axis = log_axis if panel.is_log else linear_axis
+    x = (tight_log_axis if panel.is_log_x else x_axis)(xs, LEFT, WIDTH - RIGHT, xs)
+    y = _upwards(panel, ys)
     parts = [grid(x, y), axis_labels(panel.x_label, panel.y_label)]
     for colour, series in _coloured(panel.series):
         parts.append(_line(series, colour, x, y, has_band=panel.has_bands))
     return svg(panel.title, parts)
+
+
+def _upwards(panel: Panel, values: list[float]) -> Axis:
+    """The axis of what a panel measures: counts from 0, shares, or powers of ten."""
+    if panel.is_log:
+        return log_axis(values, HEIGHT - BOTTOM, TOP, None)
+    if panel.is_count:
+        ends = 0.0, max(1.0, *values)
+        return linear_axis(ends, HEIGHT - BOTTOM, TOP, nice_ticks(*ends))
+    shares = [min(1.0, max(0.0, value)) for value in values]
+    return linear_axis(shares, HEIGHT - BOTTOM, TOP, None)
 
 
 def _dots(panel: Panel) -> str:
