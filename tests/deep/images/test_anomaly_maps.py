@@ -141,6 +141,32 @@ def test_maps_of_a_mirrored_image_are_mirrored_where_flips_are_allowed():
     np.testing.assert_allclose(model.anomaly_map(images[:5, ::-1]), maps[:, ::-1])
 
 
+def smooth(seed, n, side=16):
+    """Images that are smooth along their rows only, with a bright spot in every tenth."""
+    generator = np.random.default_rng(seed)
+    images = generator.normal(size=(n, side, side + 8)).cumsum(axis=2)
+    images = 40 * (images[:, :, 8:] - images[:, :, :-8])
+    masks = np.zeros(images.shape, bool)
+    for i in range(0, n, 10):
+        row, column = generator.integers(1, side - 4, 2)
+        masks[i, row : row + 3, column : column + 3] = True
+    images[masks] += 400
+    return images, masks
+
+
+@pytest.mark.slow
+def test_maps_lie_on_defects_not_to_one_side_of_them():
+    images, masks = smooth(0, 400)
+    truth = masks.any(axis=(1, 2))
+    model = ImageDevNet((16, 16), head="patches", n_epochs=15, random_state=0)
+    model.fit(images, truth & (np.arange(400) < 200))
+    peaks = model.anomaly_map(images[truth]).reshape(40, -1).argmax(axis=1)
+    middles = np.array([np.argwhere(mask).mean(axis=0) for mask in masks[truth]])
+    missed = np.stack(np.divmod(peaks, 16), axis=1) - middles
+    assert masks[truth].reshape(40, -1)[np.arange(40), peaks].mean() > 0.9
+    assert np.abs(missed.mean(axis=0)).max() < 0.5
+
+
 def test_a_patch_head_begins_with_all_patches_and_ends_with_the_highest():
     from devnet.deep.images.heads import PatchHead, top_mean
 

@@ -1,6 +1,5 @@
 """Where the anomaly is, by the scores of patches."""
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from torch import Tensor
 from devnet.deep.images.heads import enlarged
 from devnet.deep.images.image_rows import Shape
 from devnet.deep.images.reading import Pictures
+from devnet.deep.images.views import View
 from devnet.engine.reference_scores import Reference
 
 TOGETHER = 64  # images
@@ -27,16 +27,16 @@ def patch_scores(network: Any, pictures: Pictures, reference: Reference) -> list
 
 
 def patch_maps(
-    network: Any, pictures: Pictures, reference: Reference, shape: Shape, flips: Sequence[str]
+    network: Any, pictures: Pictures, reference: Reference, shape: Shape, views: Sequence[View]
 ) -> np.ndarray:
     """The deviations of the patches, as maps (n, height, width): the mean of members and levels.
 
     Patches are some pixels apart. So images are also moved by a pixel, and their maps moved back. A
-    network may know a defect by one of its edges. So images are also mirrored, if `flips` leave
-    normal ones normal, and their maps mirrored back.
+    network may know a defect by one of its edges, and its map would lie to one side. So images are
+    seen in several views, and their maps brought back.
     """
     found = np.zeros((pictures.shape[0], *shape[1:]))
-    ways = [_Way(*move, axes) for move in MOVES for axes in _mirrors(flips)]
+    ways = [_Way(*move, view) for move in MOVES for view in views]
     for way in ways:
         maps = []
         for levels in _tiles(network, pictures, reference, way):
@@ -51,21 +51,13 @@ class _Way(NamedTuple):
 
     down: int  # pixels that they are moved by
     right: int
-    mirrored: list[int]  # axes
+    view: View
 
     def go(self, images: Tensor) -> Tensor:
-        return moved(images.flip(self.mirrored), self.down, self.right)
+        return moved(self.view.go(images), self.down, self.right)
 
     def undo(self, maps: Tensor) -> Tensor:
-        return moved(maps, -self.down, -self.right).flip(self.mirrored)
-
-
-def _mirrors(flips: Sequence[str]) -> list[list[int]]:
-    """The axes to mirror: none, each that is allowed, and both."""
-    allowed = [{"vertical": -2, "horizontal": -1}[flip] for flip in flips]
-    return [
-        list(axes) for n in range(len(allowed) + 1) for axes in itertools.combinations(allowed, n)
-    ]
+        return self.view.undo(moved(maps, -self.down, -self.right))
 
 
 def moved(images: Tensor, down: int, right: int) -> Tensor:

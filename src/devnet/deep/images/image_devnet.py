@@ -12,7 +12,7 @@ from devnet.core.model_file import edited, field, is_count
 from devnet.core.parameters import Constraint, number, one_of, whole_number
 from devnet.core.rows import MADE_VALUES
 from devnet.deep.deep_detector import DeepDetector
-from devnet.deep.images.image_rows import Shape
+from devnet.deep.images.image_rows import ImageRows, Shape
 from devnet.deep.images.reading import Pictures, read_images, refuse_other_shape
 from devnet.engine.reference_scores import ReferenceScores
 from devnet.engine.sampler import BalancedSampler, Halves
@@ -95,6 +95,9 @@ class ImageDevNet(DeepDetector):
         Channels, height and width of the images.
     typical_image_ : array of shape (channels, height, width)
         Mean of the unlabelled training images, which contributions are measured from.
+    views_ : list of View
+        With "patches", how images may be mirrored and transposed so that normal ones stay normal,
+        by `flips` or by the scores of training images; maps are means over these.
     classes_, threshold_, reference_, network_, history_, best_epoch_, n_iter_, n_features_in_
         As for `DevNet`.
 
@@ -145,6 +148,7 @@ class ImageDevNet(DeepDetector):
     )
 
     image_shape_: Shape
+    views_: list[Any]
 
     def __init__(
         self,
@@ -218,9 +222,8 @@ class ImageDevNet(DeepDetector):
         """Where the anomaly is: a value for every pixel, higher where it is more anomalous.
 
         With the patch head, the deviation of the patch around a pixel, interpolated between
-        patches: the mean of maps of the image moved by up to a pixel each way, and mirrored if
-        `flips` allow it. What the score is the mean of are `patch_scores`. With the global head,
-        the `contributions`.
+        patches: the mean of maps of the image in all `views_`, also moved by a pixel. What the
+        score is the mean of are `patch_scores`. With the global head, the `contributions`.
 
         Parameters
         ----------
@@ -316,9 +319,10 @@ class ImageDevNet(DeepDetector):
 
         if self.head == "global":
             return self._contributions(pictures)
-        flips = tuple(self.flips)
         with self._threads(self.network_):
-            return patch_maps(self.network_, pictures, self.reference_, self.image_shape_, flips)
+            return patch_maps(
+                self.network_, pictures, self.reference_, self.image_shape_, self.views_
+            )
 
     def _contributions(self, pictures: Any) -> np.ndarray:
         from devnet.deep.images.pixel_contributions import pixel_contributions
@@ -380,12 +384,36 @@ class ImageDevNet(DeepDetector):
             if self.head == "patches":
                 member[0].head.top_share.start(self.n_epochs * self.n_batches * self.pyramid)
 
+    def _after_training(
+        self, rows: Any, halves: Halves, generators: list[np.random.Generator]
+    ) -> None:
+        super()._after_training(rows, halves, generators)
+        if self.head == "patches":
+            self.views_ = self._usual_views(rows, halves)
+
+    def _usual_views(self, rows: Any, halves: Halves) -> list[Any]:
+        from devnet.deep.images.views import TRIED_IMAGES, usual_views
+
+        def some(numbers: np.ndarray) -> np.ndarray:
+            chosen = numbers[:: -(-len(numbers) // TRIED_IMAGES) or 1]
+            images: np.ndarray = rows.dense(chosen).reshape(-1, *self.image_shape_)
+            return images
+
+        def score(images: np.ndarray) -> np.ndarray:
+            flat: Any = ImageRows(images)
+            return self._score(flat)
+
+        return usual_views(score, some(halves.unlabelled), some(halves.labelled), self.flips)
+
     def _n_made(self) -> int:
         made = VALUES_OF_A_PIXEL * self.n_features_in_
         return max(MADE_VALUES // TILE_IMAGES, int(made))
 
     def _facts(self) -> dict[str, Any]:
-        return {**super()._facts(), "image_shape": list(self.image_shape_)}
+        facts = {**super()._facts(), "image_shape": list(self.image_shape_)}
+        if self.head == "patches":
+            facts["views"] = [list(view) for view in self.views_]
+        return facts
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
         c, h, w = field(header, "image_shape", _is_shape)
@@ -393,6 +421,26 @@ class ImageDevNet(DeepDetector):
             raise edited("the shape of images", f"it is not one of {self.n_features_in_} values")
         self.image_shape_ = (c, h, w)
         super()._restore(header, tensors)
+        if self.head == "patches":
+            self.views_ = self._read_views(header)
+
+    def _read_views(self, header: dict[str, Any]) -> list[Any]:
+        from devnet.deep.images.views import View, possible_views
+
+        written = field(header, "views", _is_views)
+        views = [View(*how) for how in written]
+        possible = possible_views(self.image_shape_)
+        if any(view not in possible for view in views):
+            raise edited("the views of images", "one of them is not possible for their shape")
+        return views
+
+
+def _is_views(value: Any) -> bool:
+    """Whether it is a list of distinct views, each three booleans."""
+    if not isinstance(value, list) or not all(isinstance(how, list) for how in value):
+        return False
+    is_view = all(len(how) == 3 and all(type(part) is bool for part in how) for how in value)
+    return is_view and 0 < len(value) == len({tuple(how) for how in value})
 
 
 def _is_shape(value: Any) -> bool:
