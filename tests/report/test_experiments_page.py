@@ -13,7 +13,7 @@ from devnet.experiments.claims import Claim
 from devnet.experiments.figures import Panel, Point, Series, figures
 from devnet.experiments.measures import LEVELS
 from devnet.report.axes import BOTTOM, HEIGHT, TOP
-from devnet.report.charts import chart
+from devnet.report.charts import chart, legend
 from devnet.report.experiments_page import make_page
 
 ONE = {"Def": {"method": "DevNet"}}
@@ -171,6 +171,24 @@ def test_values_stand_at_their_places():
     interval = next(line for line in svg.findall("line") if line.get("class") == "c0")
     assert float(interval.get("x2")) == max(grid)  # cut off at 1
     assert circles[1].find("title").text == "q, a & b: 1.000 (0.800 to 1.200)"
+
+
+def test_a_method_has_one_colour_in_all_panels_and_the_legend():
+    def panel(*names):
+        series = [
+            Series(name, [Point(0, 0.5, 0.4, 0.6), Point(1, 0.5, 0.4, 0.6)]) for name in names
+        ]
+        return Panel(names[0], series, "x", "y")
+
+    panels = [panel("a", "c"), panel("a", "b", "c"), panel("c")]
+    meant = {series.name: colour for colour, series in legend(panels)}
+    assert list(meant) == ["a", "b", "c"]
+    assert len(set(meant.values())) == 3
+    for one in panels:
+        svg = ElementTree.fromstring(chart(one, panels))
+        for circle in svg.findall("circle"):
+            name = circle.find("title").text.partition(",")[0]
+            assert circle.get("class") == f"c{meant[name]}"
 
 
 @pytest.mark.parametrize("most", [0, 7, 40, 200])

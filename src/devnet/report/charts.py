@@ -34,12 +34,20 @@ ROW, LANE = 26, 9  # least height of a category, and of each series in it
 CATEGORY_LEFT = 74
 
 
-def chart(panel: Panel) -> str:
-    """A panel as an SVG element, without its title and legend."""
-    return _dots(panel) if panel.categories else _lines(panel)
+def chart(panel: Panel, among: Sequence[Panel] = ()) -> str:
+    """A panel as an SVG element, without its title and legend.
+
+    Parameters
+    ----------
+    panel : Panel
+    among : sequence of Panel, optional
+        All that share a legend with it.
+    """
+    draw = _dots if panel.categories else _lines
+    return draw(panel, _colours(among or [panel]))
 
 
-def _lines(panel: Panel) -> str:
+def _lines(panel: Panel, colours: dict[str, int]) -> str:
     points = [point for series in panel.series for point in series.points if _is_drawn(point)]
     xs = sorted({point.x for point in points})
     ends = ("y", "low", "high") if panel.has_bands else ("y",)
@@ -48,8 +56,8 @@ def _lines(panel: Panel) -> str:
     x = (tight_log_axis if panel.is_log_x else x_axis)(xs, LEFT, WIDTH - RIGHT, xs)
     y = _upwards(panel, ys)
     parts = [grid(x, y), axis_labels(panel.x_label, panel.y_label)]
-    for colour, series in _coloured(panel.series):
-        parts.append(_line(series, colour, x, y, has_band=panel.has_bands))
+    for series in panel.series:
+        parts.append(_line(series, colours[_owner(series)], x, y, has_band=panel.has_bands))
     return svg(panel.title, parts)
 
 
@@ -64,7 +72,7 @@ def _upwards(panel: Panel, values: list[float]) -> Axis:
     return linear_axis(shares, HEIGHT - BOTTOM, TOP, None)
 
 
-def _dots(panel: Panel) -> str:
+def _dots(panel: Panel, colours: dict[str, int]) -> str:
     """Categories run downwards; values from 0 to 1 run to the right."""
     n_lanes = max(1, sum(not series.is_reference for series in panel.series))
     row_height = max(ROW, LANE * (n_lanes + 1))
@@ -79,7 +87,8 @@ def _dots(panel: Panel) -> str:
         parts.append(text(CATEGORY_LEFT - 8, TOP + row_height * (row + 0.5) + 4, name, "end"))
     parts.append(text((CATEGORY_LEFT + WIDTH) / 2, height - 6, panel.x_label, "middle"))
     lane = -1
-    for colour, series in _coloured(panel.series):
+    for series in panel.series:
+        colour = colours[_owner(series)]
         lane += not series.is_reference
         offset = (max(lane, 0) + 1) / (n_lanes + 1)
         for point in series.points:
@@ -113,15 +122,29 @@ def _line(series: Series, colour: int, x: Axis, y: Axis, *, has_band: bool) -> s
     return "".join(parts)
 
 
-def _coloured(series: Sequence[Series]) -> list[tuple[int, Series]]:
-    """Each series with its colour; a method's published figures have the colour of the method."""
-    names = list(dict.fromkeys(one.of or one.name for one in series))
-    return [(names.index(one.of or one.name) % N_COLOURS, one) for one in series]
-
-
 def legend(panels: Sequence[Panel]) -> list[tuple[int, Series]]:
-    """What the colours mean, if all panels agree."""
-    return _coloured(panels[0].series)
+    """What the colours mean in these panels, of which some may not have all series."""
+    colours = _colours(panels)
+    found: dict[str, Series] = {}
+    for panel in _fullest_first(panels):
+        for series in panel.series:
+            found.setdefault(series.name, series)
+    return [(colours[_owner(series)], series) for series in found.values()]
+
+
+def _colours(panels: Sequence[Panel]) -> dict[str, int]:
+    """The same for a name in all panels, and different ones for names as far as they go."""
+    names = dict.fromkeys(_owner(s) for panel in _fullest_first(panels) for s in panel.series)
+    return {name: number % N_COLOURS for number, name in enumerate(names)}
+
+
+def _fullest_first(panels: Sequence[Panel]) -> list[Panel]:
+    return sorted(panels, key=lambda panel: -len(panel.series))
+
+
+def _owner(series: Series) -> str:
+    """Whose colour a series has: a method's published figures have that of the method."""
+    return series.of or series.name
 
 
 def _is_drawn(point: Point) -> bool:
