@@ -66,7 +66,7 @@ def _upwards(panel: Panel, values: list[float]) -> Axis:
     if panel.is_log:
         return log_axis(values, HEIGHT - BOTTOM, TOP, None)
     if panel.is_count:
-        ends = 0.0, max(1.0, *values)
+        ends = 0.0, max([1.0, *values])
         return linear_axis(ends, HEIGHT - BOTTOM, TOP, nice_ticks(*ends))
     shares = [min(1.0, max(0.0, value)) for value in values]
     return linear_axis(shares, HEIGHT - BOTTOM, TOP, None)
