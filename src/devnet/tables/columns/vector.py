@@ -158,14 +158,15 @@ class VectorColumn(ColumnEncoding):
         """The numbers of vectors, (n, size); NaN where one is missing or not finite."""
         if is_empty(values):
             return np.full((len(values), self.size), np.nan)
-        lengths = pc.unique(pc.drop_null(pc.list_value_length(_vectors(values)))).to_pylist()
+        vectors = _vectors(values)
+        lengths = pc.unique(pc.drop_null(pc.list_value_length(vectors))).to_pylist()
         others = [length for length in lengths if length != self.size]
         if others:
             raise TableError(
                 f"the column {self.name!r} has a list of {others[0]:,} numbers, where the model "
                 f"learned lists of {self.size:,}; give vectors made in the same way."
             )
-        return _matrix(values, self.size)
+        return _matrix(vectors, self.size)
 
     def phrase(self, value: pa.Array) -> str:
         """How many of the vector's numbers are unusual."""
@@ -209,10 +210,9 @@ def _vectors(values: pa.Array) -> pa.Array:
     return pc.if_else(is_vacant, None, values) if pc.any(is_vacant).as_py() else values
 
 
-def _matrix(values: pa.Array, size: int) -> np.ndarray:
-    """The numbers of lists of this size, (n, size) float64; NaN where one is missing."""
-    values = _vectors(values)
-    known = values.drop_null()
-    found: np.ndarray = np.full((len(values), size), np.nan)
-    found[~is_missing(values)] = numbers(known.flatten()).reshape(len(known), size)
+def _matrix(vectors: pa.Array, size: int) -> np.ndarray:
+    """The numbers of vectors of this size, (n, size) float64; NaN where one is missing."""
+    known = vectors.drop_null()
+    found: np.ndarray = np.full((len(vectors), size), np.nan)
+    found[~is_missing(vectors)] = numbers(known.flatten()).reshape(len(known), size)
     return found
