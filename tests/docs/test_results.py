@@ -1,0 +1,207 @@
+"""What the documents say of results is what the committed lines of results say."""
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from support.documents import DOCUMENTS, README, ROOT, TEXTS
+
+from devnet.cli.main import main
+from devnet.experiments.claim_evidence import Evidence
+from devnet.experiments.claims import read_claims
+from devnet.experiments.plan import read_experiments
+from devnet.experiments.results import read_results
+from devnet.experiments.verdicts import Verdict, check, tally_text
+
+
+@cache
+def committed(name):
+    """The committed results of an experiment."""
+    return read_results(ROOT / "experiments" / "results" / f"{name}.jsonl")
+
+
+def test_table_1_is_that_of_the_committed_results():
+    arguments = ["experiment", "table", "effectiveness", "--format", "markdown"]
+    folder = ["--folder", str(ROOT / "experiments")]
+    done = CliRunner().invoke(main, [*arguments, *folder], catch_exceptions=False)
+    assert done.output.strip() in TEXTS["docs/explanation/results.md"]
+
+
+def test_the_committed_page_is_that_of_the_committed_results(tmp_path):
+    page = tmp_path / "report.html"
+    folder = ["--folder", str(ROOT / "experiments"), "--output", str(page)]
+    CliRunner().invoke(main, ["experiment", "report", *folder], catch_exceptions=False)
+    assert page.read_text() == (ROOT / "experiments" / "report.html").read_text()
+
+
+def test_every_experiment_is_documented_and_whole():
+    for experiment in read_experiments(ROOT / "experiments"):
+        assert f"| {experiment.name} |" in TEXTS["docs/explanation/results.md"]
+        records = committed(experiment.name)
+        done = {record.run.key for record in records if not record.error}
+        assert done == {run.key for run in experiment.plan()}
+
+
+@pytest.fixture(scope="module")
+def checked_claims():
+    folder = ROOT / "experiments"
+    results = [(one, committed(one.name)) for one in read_experiments(folder)]
+    return check(read_claims(folder), Evidence(results))
+
+
+def test_the_page_of_results_opens_with_the_verdicts():
+    opening = TEXTS["docs/explanation/results.md"].split("\n## ")[1]
+    assert opening.startswith("What of the paper stands")
+    assert opening.count("<!-- claims: ") == 5
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_the_documents_say_of_claims_is_what_the_committed_results_say(
+    document, checked_claims
+):
+    """`<!-- claims: id verdict; id verdict -->` after a sentence names the claims that it is of."""
+    assert wrong_about_claims(TEXTS[document], checked_claims) == []
+
+
+def wrong_about_claims(text, checked):
+    """Verdicts, counts and numbers in a text that are not those of the claims it names."""
+    by_id = {one.claim.id: one for one in checked}
+    wrong = [
+        said
+        for said in re.findall(r"Of \d+ claims, [^.]*\.", " ".join(text.split()))
+        if said != tally_text(checked)
+    ]
+    for sentence, named in re.findall(r"((?:(?!\n\n|-->).)+?)<!-- claims: (.+?) -->", text, re.S):
+        known_numbers = set()
+        for one_named in named.split(";"):
+            name, _, verdict = " ".join(one_named.split()).partition(" ")
+            one = by_id.get(name)
+            if one is None or one.verdict != verdict:
+                wrong.append(f"{name} {verdict}")
+                continue
+            known_numbers |= numbers(f"{one.claim.claim} {one.published} {one.ours} {one.remark}")
+        wrong += sorted(numbers(sentence) - known_numbers)
+    return wrong
+
+
+def numbers(text):
+    return set(re.findall(r"(?<![\w.])-?\d+(?:[.,]\d+)*", text))
+
+
+def test_wrong_words_about_claims_are_noticed(checked_claims):
+    by_id = {one.claim.id: one for one in checked_claims}
+    one = by_id["table1-auc-pr-iforest"]
+    named = f"<!-- claims: {one.claim.id} {one.verdict} -->"
+    assert wrong_about_claims(f"It is {one.ours} better. {named}", checked_claims) == []
+    assert wrong_about_claims(f"It is 12345% better. {named}", checked_claims) == ["12345"]
+    assert wrong_about_claims("It is so. <!-- claims: no-such holds -->", checked_claims)
+    other = next(v for v in Verdict if v != one.verdict)
+    assert wrong_about_claims(f"It is so. <!-- claims: {one.claim.id} {other} -->", checked_claims)
+    assert wrong_about_claims("Of 2 claims,\n1 holds and 1 does not.", checked_claims)
+    assert wrong_about_claims(tally_text(checked_claims), checked_claims) == []
+
+
+def mean_auc_pr(name, method, **settings):
+    """Mean over the data sets of the mean over runs."""
+    records = committed(name)
+    values = {}
+    for record in records:
+        if record.method == method and record.settings.items() >= settings.items():
+            values.setdefault(record.dataset, []).append(record.metrics["AUC-PR"])
+    return sum(sum(runs) / len(runs) for runs in values.values()) / len(values)
+
+
+@pytest.mark.parametrize("method", ["deviation ensemble", "PU trees", "DevNet"])
+def test_the_summary_is_that_of_the_committed_results(method):
+    means = (
+        mean_auc_pr("effectiveness", method),
+        mean_auc_pr("data_efficiency", method, n_labelled=5),
+        mean_auc_pr("contamination", method, contamination=0.2),
+    )
+    row = " | ".join([method, *(f"{mean:.3f}" for mean in means)])
+    assert f"| {row} |" in TEXTS["docs/explanation/results.md"]
+    assert f"{method} {means[0]:.3f}" in README
+
+
+def cells(*values):
+    return " | ".join(f"{value:.3f}" for value in values)
+
+
+@pytest.mark.parametrize("method", ["deviation ensemble", "PU trees", "DevNet"])
+def test_what_labels_are_worth_is_that_of_the_committed_results(method):
+    by_labels = [mean_auc_pr("data_efficiency", method, n_labelled=n) for n in (5, 15, 30, 60, 120)]
+    assert f"| {method} | {cells(*by_labels)} |" in TEXTS["docs/how_to/few_labels.md"]
+    by_wrong = [mean_auc_pr("label_mistakes", method, wrong_labels=w) for w in (0.0, 0.1, 0.3)]
+    assert f"| {method} | {cells(*by_wrong)} |" in TEXTS["docs/how_to/wrong_labels.md"]
+
+
+def test_the_range_of_draws_is_that_of_the_committed_results():
+    records = committed("data_efficiency")
+    text = " ".join(TEXTS["docs/how_to/few_labels.md"].split())
+    for dataset, said in (
+        ("backdoor", "ten draws of five range from {} to {}, ten of thirty from {} to {}"),
+        ("fraud", "on fraud from {} to {}, and from {} to {}"),
+    ):
+        ends = []
+        for n_labelled in (5, 30):
+            found = [
+                record.metrics["AUC-PR"]
+                for record in records
+                if (record.dataset, record.method) == (dataset, "deviation ensemble")
+                and record.settings["n_labelled"] == n_labelled
+            ]
+            ends += [f"{end:.2f}".lstrip("0") for end in (min(found), max(found))]
+        assert said.format(*ends) in text
+
+
+def test_what_reviews_find_is_that_of_the_committed_results():
+    records = committed("feedback")
+
+    def found(method, n_labelled):
+        values = [
+            record.metrics["found of 200"]
+            for record in records
+            if (record.dataset, record.method) == ("thyroid", method)
+            and record.settings["n_labelled"] == n_labelled
+        ]
+        return f"{sum(values) / len(values):.0f}"
+
+    review, known, kept = ("review ensemble", "dismissed rows known", "never fitted again")
+    few = " ".join(TEXTS["docs/how_to/few_labels.md"].split())
+    assert (
+        f"found {found(review, 5)} anomalies when each round taught the next, {found(kept, 5)} "
+        in few
+    )
+    assert f"from no label at all, {found(review, 0)} and {found(kept, 0)} " in few
+    unlabelled = found("dismissed rows unlabelled", 5)
+    normals = " ".join(TEXTS["docs/how_to/known_normals.md"].split())
+    assert (
+        f"found {found(known, 5)} anomalies with dismissed rows known, {unlabelled} with" in normals
+    )
+
+
+def found_by(records, method, n_labelled):
+    """Anomalies found after 50, 100 and 200 reviews, by set: means over the runs."""
+    runs = {}
+    for record in records:
+        if (record.method, record.settings["n_labelled"]) == (method, n_labelled):
+            found = [record.metrics[f"found of {n}"] for n in (50, 100, 200)]
+            runs.setdefault(record.dataset, []).append(found)
+    return {dataset: np.mean(found, axis=0) for dataset, found in runs.items()}
+
+
+@pytest.mark.parametrize(
+    "rival", ["gradient boosting", "PU trees", "AADForest", "never fitted again"]
+)
+def test_reviews_find_more_than_with_any_rival(rival):
+    records = committed("feedback")
+    parts = []
+    for n_labelled in (5, 0):
+        ours, theirs = (found_by(records, name, n_labelled) for name in ("review ensemble", rival))
+        both = [np.mean([found[name] for name in theirs], axis=0) for found in (theirs, ours)]
+        assert (both[1] > both[0]).all()
+        parts += [" / ".join(f"{value:.0f}" for value in found) for found in both]
+    line = f"| {rival} | {len(theirs)} | {' | '.join(parts)} |"
+    assert line in TEXTS["docs/how_to/review.md"]
