@@ -212,6 +212,20 @@ def test_precision_counts_cards_by_model_and_by_their_latest_verdict():
     assert found[1][4:] == share_interval(1, 2)
 
 
+def test_random_cards_among_the_highest_of_their_model_are_alerts_of_it():
+    random = {"reason": "random", "probability": 0.01}
+    events = listed(
+        {"model": 1, "rank": 4, "verdict": "anomaly"},
+        {"model": 1, "rank": 3, **random, "verdict": "anomaly"},
+        {"model": 1, "rank": 5, **random, "verdict": "anomaly"},  # lower than any alert
+        {"model": 2, "rank": 1, **random, "verdict": "anomaly"},  # no alert was judged
+        {"model": 1, "rank": None, **random, "verdict": "anomaly"},
+        {"model": 1, "rank": 2, "reason": "unlike", "verdict": "anomaly"},
+        {"model": 1, "rank": 1, "verdict": "normal"},
+    )
+    assert [one[:4] for one in precision_by_model(events)] == [(1, 2, 3, 0)]
+
+
 def test_days_count_rows_whose_verdict_stands():
     day = timedelta(days=1)
     events = listed(

@@ -26,7 +26,7 @@ COUNTS = {ANOMALY: 1.0, UNSURE: 0.5, NORMAL: 0.0}  # as anomalies
 
 
 class Precision(NamedTuple):
-    """The share of a model's highest cards that were confirmed, with an exact interval."""
+    """The share of a model's alerts that were confirmed, with an exact interval."""
 
     model: int | None
     n_confirmed: int
@@ -69,18 +69,32 @@ class _Draw(NamedTuple):
 
 
 def precision_by_model(events: Iterable[Event]) -> list[Precision]:
-    """How often each model's highest rows were anomalies, in the order of the models.
+    """How often each model's alerts were anomalies, in the order of the models.
 
-    A card counts with the latest verdict on its first row.
+    Its alerts are the highest cards that it dealt, and random cards that rank among them: those
+    would have come as one of the highest. A card counts with the latest verdict on its first row.
     """
     stood = standing(events)
     verdict = {event.row: event.verdict for event in stood}
-    first = {event.token: event for event in reversed(stood) if event.reason == HIGHEST}
     counts: dict[int | None, Counter[str]] = {}
-    for event in sorted(first.values(), key=lambda one: one.number):
-        counts.setdefault(event.model, Counter())[verdict[event.row]] += 1
+    for card in _alerts(stood):
+        counts.setdefault(card.model, Counter())[verdict[card.row]] += 1
     models = sorted(counts, key=lambda model: model or 0)
     return [_precision(model, counts[model]) for model in models]
+
+
+def _alerts(stood: Sequence[Event]) -> list[Event]:
+    """The first event of each highest card, and of each random card that ranks among them."""
+    first = {event.token: event for event in reversed(stood) if event.reason in (HIGHEST, RANDOM)}
+    lowest: dict[int | None, int] = {}  # rank of the highest cards of a model
+    for card in first.values():
+        if card.reason == HIGHEST:
+            lowest[card.model] = max(card.rank or 0, lowest.get(card.model, 0))
+    return [
+        card
+        for card in sorted(first.values(), key=lambda one: one.number)
+        if card.reason == HIGHEST or 1 <= (card.rank or 0) <= lowest.get(card.model, 0)
+    ]
 
 
 def _precision(model: int | None, found: Counter[str]) -> Precision:
