@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.reviews import card_id, fold, open_for, open_locally, small_review, write_table
+from support.reviews import Page, card_id, fold, open_for, open_locally, small_review, write_table
 
 from devnet.core.sentence import UserError
 from devnet.review.desk.leases import LEASE_SECONDS
@@ -68,6 +68,27 @@ def test_a_verdict_that_is_sent_twice_is_recorded_once(browser, review):
     assert browser.post("/verdict", **fields).status_code == 200
     assert browser.post("/verdict", **fields).status_code == 200
     assert len(review.store.events()) == 1
+
+
+def test_a_verdict_that_a_full_disk_refused_is_recorded_when_it_is_sent_again(browser, review):
+    def filled_in():
+        return {**browser.see().form("/verdict"), "verdict": "anomaly", "note": "x" * 2000}
+
+    writer = review.store._connections.writer
+    (most,), (used,) = (
+        writer.execute(f"PRAGMA {name}").fetchone() for name in ("max_page_count", "page_count")
+    )
+    writer.execute(f"PRAGMA max_page_count = {used}")
+    fields = filled_in()
+    while (answer := browser.post("/verdict", **fields)).status_code == 200:  # free space in pages
+        fields = filled_in()
+    n_recorded = len(review.store.events())
+    assert "the disk is full, or does not answer" in Page(answer.text).text
+    assert card_id(browser.get("/").text)  # the page goes on
+    writer.execute(f"PRAGMA max_page_count = {most}")
+    for _ in range(2):
+        assert browser.post("/verdict", **fields).status_code == 200
+    assert len(review.store.events()) == n_recorded + 1
 
 
 def test_undo_brings_the_card_back(browser, review):
