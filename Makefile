@@ -24,7 +24,7 @@ test check reproduce picture: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_I
 test check picture oldest newest: export OMP_NUM_THREADS ?= 1
 test check oldest: export LOKY_MAX_CPU_COUNT ?= 1
 # One process more than cores: some tests wait for servers, browsers and workers.
-PYTEST = -m pytest -q --numprocesses $(shell expr $$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1) --dist worksteal
+PYTEST = -m pytest -q --durations 15 --durations-min 10 --numprocesses $(shell expr $$($(PYTHON) -c 'import os; print(os.cpu_count())') + 1) --dist worksteal
 
 .PHONY: help demo docs test check campaign recipes browser picture bench reproduce setup oldest newest release clean
 

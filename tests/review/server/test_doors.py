@@ -7,7 +7,7 @@ from support.review_site import SHARED, local_site, shared_site
 
 from devnet.core.sentence import UserError
 from devnet.review.server.accounts import SESSION_SECONDS, Accounts
-from devnet.review.server.attempts import BY_ACCOUNT, BY_ADDRESS, WINDOW, Attempts
+from devnet.review.server.attempts import BY_ACCOUNT, BY_ADDRESS, MOST_KEPT, WINDOW, Attempts
 from devnet.review.server.visitors import Role
 
 PASSWORD = "correct horse battery"
@@ -130,8 +130,8 @@ def test_only_some_forms_are_kept(accounts):
 
 
 def test_sign_in_is_limited_by_account_and_by_address(accounts):
-    now = [1e9]
-    notes = shared_site(accounts, clock=lambda: now[0])
+    now = [0.0]
+    notes = shared_site(accounts, stopwatch=lambda: now[0])
     client = notes.client(peer=SHARED.proxy)
     for _ in range(BY_ACCOUNT):
         sign_in(client, password="wrong")
@@ -178,6 +178,15 @@ def test_what_is_remembered_is_bounded():
     for i in range(12_000):
         attempts.admit(f"name{i}", f"10.{i >> 16}.{i >> 8 & 255}.{i & 255}", i / 1000)
     assert len(attempts._times) <= 10_000
+
+
+def test_nobody_is_forgotten_for_attempts_that_were_refused():
+    attempts = Attempts()
+    for _ in range(BY_ACCOUNT):
+        attempts.admit("lead", "203.0.113.9", 0)
+    for i in range(MOST_KEPT + BY_ADDRESS):
+        attempts.admit(f"name{i}", "203.0.113.10", 1)
+    assert attempts.admit("lead", "203.0.113.11", 2) > 0
 
 
 def test_the_file_of_accounts_is_private_and_has_neither_passwords_nor_tickets(accounts):

@@ -14,7 +14,8 @@ class Attempts:
 
     An attempt counts before its password is looked at, so that many at once are not more than
     one after the other. A success clears its account, and takes back its own attempt from the
-    address: somebody with an account must not be able to try others without end.
+    address: somebody with an account must not be able to try others without end. What is refused
+    leaves no trace: nobody can push others out of memory with names that cost nothing to refuse.
     """
 
     def __init__(self) -> None:
@@ -24,11 +25,13 @@ class Attempts:
     def admit(self, account: str, address: str, now: float) -> float:
         """Count an attempt; return the seconds to wait if it is one too many, else 0."""
         with self._lock:
-            both = [(self._recent(key, now), most) for key, most in _limits(account, address)]
+            limits = _limits(account, address)
+            both = [(self._recent(key, now), most) for key, most in limits]
             waits = [times[-most] + WINDOW - now for times, most in both if len(times) >= most]
             if not waits:
-                for times, _ in both:
+                for (key, _), (times, _) in zip(limits, both, strict=True):
                     times.append(now)
+                    self._keep(key, times)
             return max(waits, default=0.0)
 
     def succeeded(self, account: str, address: str) -> None:
@@ -41,13 +44,17 @@ class Attempts:
 
     def _recent(self, key: tuple[str, str], now: float) -> deque[float]:
         """Times of the attempts that still count."""
-        times = self._times.setdefault(key, deque())
-        self._times.move_to_end(key)
+        times = self._times.get(key, deque[float]())
         while times and times[0] <= now - WINDOW:
             times.popleft()
+        return times
+
+    def _keep(self, key: tuple[str, str], times: deque[float]) -> None:
+        """Remember the attempts of an account or an address as the latest."""
+        self._times[key] = times
+        self._times.move_to_end(key)
         while len(self._times) > MOST_KEPT:
             self._times.popitem(last=False)
-        return times
 
 
 def _limits(account: str, address: str) -> list[tuple[tuple[str, str], int]]:

@@ -84,30 +84,38 @@ class LocalDoor(Door):
 
 @final
 class AccountDoor(Door):
-    """Opens to accounts with their passwords, tried only so often."""
+    """Opens to accounts with their passwords, tried only so often.
+
+    Parameters
+    ----------
+    accounts : Accounts
+    clock : callable
+        Tells when sessions end.
+    stopwatch : callable
+        Tells how long ago attempts were; it never goes back, as a clock that is set right may.
+    """
 
     asks_for = "password"
 
-    def __init__(self, accounts: Accounts, clock: Clock = time.time) -> None:
+    def __init__(
+        self, accounts: Accounts, clock: Clock = time.time, stopwatch: Clock = time.monotonic
+    ) -> None:
         self._accounts = accounts
         self._attempts = Attempts()
-        self._clock = clock
+        self._clock, self._stopwatch = clock, stopwatch
 
     def enter(self, form: Mapping[str, str], address: str) -> tuple[Visitor, str]:
         """Exchange name and password for a ticket."""
-        name, now = form.get("name", "").strip(), self._clock()
-        wait = self._attempts.admit(name, address, now)
+        name = form.get("name", "").strip()
+        wait = self._attempts.admit(name, address, self._stopwatch())
         if wait:
             minutes = count_text(ceil(wait / 60), "minute", "minutes")
-            raise NotAdmitted(
-                f"there were too many attempts to sign in; try again in {minutes}, or ask whoever "
-                "runs the server for a new password."
-            )
+            raise NotAdmitted(f"there were too many attempts to sign in; try again in {minutes}.")
         visitor = self._accounts.with_password(name, form.get("password", ""))
         if visitor is None:
             raise NotAdmitted("there is no account with this name and password; try again.")
         self._attempts.succeeded(name, address)
-        return visitor, self._accounts.sign_in(visitor, now)
+        return visitor, self._accounts.sign_in(visitor, self._clock())
 
     def visitor(self, ticket: str) -> Visitor | None:
         """Who has this ticket."""
