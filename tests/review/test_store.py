@@ -17,6 +17,7 @@ from devnet.review.events import (
     REASONS,
     VERDICTS,
     Dealt,
+    Event,
     Judged,
     StoreError,
     standing,
@@ -144,10 +145,18 @@ def test_nothing_recorded_can_be_changed(store):
     store.add("normal", rows("a"), who="ana")
     with sqlite3.connect(store.path) as other:
         for table in TABLES:
-            changes = [f"DELETE FROM {table}", f"UPDATE {table} SET rowid = 9"]
+            changes = [
+                f"DELETE FROM {table}",
+                f"UPDATE {table} SET rowid = 9",
+                f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}",
+                f"INSERT OR IGNORE INTO {table} SELECT * FROM {table}",
+            ]
             for statement in changes:
                 with pytest.raises(sqlite3.IntegrityError, match="never changed"):
                     other.execute(statement)
+        columns = ", ".join(Event._fields[1:])
+        with pytest.raises(sqlite3.IntegrityError, match="never changed"):
+            other.execute(f"INSERT OR REPLACE INTO events ({columns}) SELECT {columns} FROM events")
     other.close()
     assert store.labels() == {"a": "normal"}
 
@@ -233,7 +242,7 @@ def _damaged(path):
     [
         (_text, "not a store of labels, or it is damaged .*sqlite3"),
         (_database, "is a database, but not a store of labels"),
-        (lambda path: _changed(path, "PRAGMA user_version = 2"), "version 2, and this devnet"),
+        (lambda path: _changed(path, "PRAGMA user_version = 3"), "version 3, and this devnet"),
         (lambda path: _changed(path, "DROP TRIGGER events_no_update"), "changed by another"),
         (lambda path: _changed(path, "CREATE VIEW v AS SELECT 1"), "changed by another"),
         (_damaged, "it is damaged"),

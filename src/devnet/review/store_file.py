@@ -19,7 +19,7 @@ from devnet.review.events import (
 )
 
 APPLICATION_ID = 0x6465766E  # "devn"
-VERSION = 1  # of the tables below
+VERSION = 2  # of the tables below
 BUSY_SECONDS = 10.0  # to wait for another process that writes
 RETRY_SECONDS = 0.01
 LONGEST_NAME, LONGEST_FIGURES, LONGEST_COLUMNS = 300, 100_000, 10_000_000
@@ -74,16 +74,27 @@ TABLES = {
     UNIQUE (token, row)
 )""",
 }
+KEYS = {  # what names a row of a table; INSERT OR REPLACE would put another one in its place
+    "reviewed_table": "only_one = NEW.only_one",
+    "models": "number = NEW.number",
+    "uses": "number = NEW.number",
+    "events": "number = NEW.number OR (token = NEW.token AND row = NEW.row)",
+}
+REFUSED = "BEGIN SELECT RAISE(ABORT, 'what was recorded is never changed'); END"
 OTHERS = [
     "CREATE INDEX events_of_row ON events (row, number)",
     """CREATE VIEW labels AS SELECT * FROM events
     WHERE number IN (SELECT max(number) FROM events GROUP BY row)
     AND verdict IN ('anomaly', 'normal')""",
     *(
-        f"""CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table}
-    BEGIN SELECT RAISE(ABORT, 'what was recorded is never changed'); END"""
+        f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} {REFUSED}"
         for table in TABLES
         for verb in ("UPDATE", "DELETE")
+    ),
+    *(
+        f"""CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table}
+    WHEN EXISTS (SELECT 1 FROM {table} WHERE {key}) {REFUSED}"""
+        for table, key in KEYS.items()
     ),
 ]
 

@@ -222,8 +222,8 @@ def test_columns_of_many_values_do_not_count_at_the_start(tmp_path):
 
 def test_a_model_is_in_use_only_if_it_ranks(review, monkeypatch):
     monkeypatch.setattr(
-        "devnet.review.desk.ranked_table.RankedTable.prepare",
-        lambda self: (_ for _ in ()).throw(OSError("the disk is gone")),
+        "devnet.review.desk.desk.Desk.prepare",
+        lambda self, ranked: (_ for _ in ()).throw(OSError("the disk is gone")),
     )
     judge_some(open_locally(review), 4)
     review.train("root")

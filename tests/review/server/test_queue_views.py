@@ -265,7 +265,18 @@ def test_a_folded_card_is_judged_as_a_whole_or_not_at_all(review):
         desk.judge("ana", about(desk, other))
 
 
-def test_everybody_keeps_the_first_card_when_models_change(review):
+def test_everybody_keeps_the_card_that_they_look_at_when_models_change(review):
+    desk, model = review.desk, review.desk.ranked
+    third = desk.hand("ana")[2]
+    desk.look_at(third)
+    desk.switch(RankedTable(model.opened, -model.scores, 2))
+    assert third.leader.row not in [one.leader.row for one in desk.hand("bo")]
+    assert desk.hand("ana")[0] is third
+    desk.judge("ana", about(desk, third, together=False))
+    assert len(review.store.events()) == 1
+
+
+def test_without_a_look_everybody_keeps_the_first_card_when_models_change(review):
     desk = review.desk
     before = desk.hand("ana")
     model = review.desk.ranked
@@ -336,6 +347,52 @@ def test_a_verdict_from_elsewhere_is_not_overruled_unseen(review, browser, tmp_p
     assert f"{first} was judged meanwhile: anomaly, by bo" in refused.text
     assert review.store.labels() == {first: "anomaly"}
     assert card_id(browser.get("/").text) != first
+
+
+def test_labels_that_were_imported_meanwhile_count_from_the_next_model_on(review, tmp_path):
+    desk = review.desk
+    first = desk.keys.of([one.leader.row for one in desk.hand("ana")])
+    with LabelStore(tmp_path / "review.db") as other:
+        other.take_over([GivenLabel(name, "normal", "", "bo") for name in first])
+    desk.switch(desk.ranked)
+    assert {*desk.latest()} == {*first}
+    dealt = desk.keys.of([one.leader.row for one in desk.hand("bo")])
+    assert {*dealt}.isdisjoint(first)
+
+
+def test_undo_goes_on_with_earlier_verdicts_if_the_last_was_overruled(review, browser, tmp_path):
+    first = card_id(browser.get("/").text)
+    browser.judge("normal")
+    second = card_id(browser.get("/").text)
+    browser.judge("normal")
+    with LabelStore(tmp_path / "review.db") as other:
+        other.take_over([GivenLabel(second, "anomaly", "", "bo")], replace=True)
+    assert f"{second} is with somebody else now (anomaly, by bo)" in browser.post("/undo").text
+    browser.post("/undo")
+    assert review.store.labels() == {second: "anomaly"}
+    assert card_id(browser.get("/").text) == first
+
+
+def test_a_later_label_is_not_taken_away_unseen(review, browser, tmp_path):
+    first = card_id(browser.get("/").text)
+    browser.judge("normal")
+    fields = browser.see("/judged").form("/reopen")
+    with LabelStore(tmp_path / "review.db") as other:
+        other.take_over([GivenLabel(first, "anomaly", "", "bo")], replace=True)
+    refused = browser.post("/reopen", **fields)
+    assert f"{first} was judged meanwhile: anomaly, by bo" in refused.text
+    assert review.store.labels() == {first: "anomaly"}
+
+
+def test_a_reopening_that_is_sent_again_takes_nothing_away(review, browser):
+    row = browser.see().form("/verdict")["row"]
+    browser.judge("normal")
+    fields = browser.see("/judged").form("/reopen")
+    browser.post("/reopen", **fields)
+    browser.judge("anomaly", browser.see(row=row))
+    assert browser.post("/reopen", **fields).status_code == 200
+    assert [*review.store.labels().values()] == ["anomaly"]
+    assert not review.desk._queue.is_open(int(row))
 
 
 def test_rows_that_were_only_looked_up_do_not_stay(browser):

@@ -5,8 +5,7 @@ outside of it, while the lease of a card keeps everybody else away from its rows
 """
 
 import time
-from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,10 +18,19 @@ from devnet.core.wording import cut, visible
 from devnet.review.desk.entities import Entities
 from devnet.review.desk.leases import Lease, Leases
 from devnet.review.desk.ranked_table import RankedTable
+from devnet.review.desk.said import Said, Sayings
 from devnet.review.desk.same_table import SameTable
 from devnet.review.desk.shelf import Shelf
 from devnet.review.desk.verdicts import NOT_TOGETHER, DeskError, Verdict, number_of
-from devnet.review.events import CHOSEN, REOPENED, Dealt, Event, Judged, JudgedMeanwhile
+from devnet.review.events import (
+    CHOSEN,
+    REOPENED,
+    Dealt,
+    Event,
+    Judged,
+    JudgedMeanwhile,
+    StoreError,
+)
 from devnet.review.queue import Card, Queue, Shares, reviewed_rows
 from devnet.review.row_keys import RowKeys
 from devnet.review.store import LabelStore
@@ -30,7 +38,6 @@ from devnet.review.store import LabelStore
 HAND = 6  # cards that one analyst has at a time
 AHEAD = 48  # cards whose rows are read before anybody asks for them
 LONGEST_NUMBER = 16  # digits of a row's number
-MOST_UNDONE = 100  # verdicts of one analyst that can be taken back, the latest
 
 
 class Desk:
@@ -73,9 +80,7 @@ class Desk:
         self._leases = Leases()
         self._reader: Thread | None = None
         self._latest = store.latest()
-        self._said: defaultdict[str, deque[tuple[str, Lease]]] = defaultdict(
-            lambda: deque(maxlen=MOST_UNDONE)
-        )
+        self._sayings = Sayings()
         self.ranked, self.shelf = ranked, Shelf(ranked.opened)
         self._queue = self._make_queue(ranked, self._latest)
         self._queue.n_dealt = len({event.token for event in self._latest.values()})
@@ -91,14 +96,19 @@ class Desk:
             reviewed=np.union1d(self._known, numbers[numbers >= 0]).tolist(),
         )
 
+    def prepare(self, ranked: RankedTable) -> None:
+        """Read and fold the rows that come first by a ranking, so that nobody waits for it."""
+        for rows in self._make_queue(ranked, self.latest()).blocks_ahead():
+            ranked.fold(rows)
+
     def switch(self, ranked: RankedTable, unlike: np.ndarray | None = None) -> None:
-        """Rank by another model; everybody keeps the first of their cards, and gets new ones.
+        """Rank by another model; everybody keeps the card that they look at, and gets new ones.
 
         With `unlike`, some cards are dealt by that from now on, see `take_unlike`.
         """
         with self._switching:
             self._unlike = self._unlike if unlike is None else unlike
-            self._deal_from(ranked, n_kept=1)
+            self._deal_from(ranked, keeps_all=False)
 
     def take_unlike(self, unlike: np.ndarray) -> None:
         """Deal some cards by how unlike the others rows are, (n_rows,), from now on."""
@@ -106,15 +116,14 @@ class Desk:
             self._unlike = unlike
             self._deal_from(self.ranked)
 
-    def _deal_from(self, ranked: RankedTable, n_kept: int | None = None) -> None:
+    def _deal_from(self, ranked: RankedTable, *, keeps_all: bool = True) -> None:
         """Begin with a ranking while cards are looked at; by default, people keep all of theirs."""
+        self._note(self.store.latest().values())  # labels may have been imported meanwhile
         before = self.latest()
         queue = self._make_queue(ranked, before)  # sorts all rows, so outside of the lock
         with self._lock:
-            for lease in self._leases:
-                position = self._leases.hand(lease.holder).index(lease)
-                if n_kept is not None and position >= n_kept and not lease.writing:
-                    self._leases.take_back(lease)
+            if not keeps_all:
+                self._take_back_unseen()
             for lease in self._leases:
                 queue.hold(lease.rows)
             for key, event in self._latest.items():
@@ -124,6 +133,14 @@ class Desk:
             self._queue = queue
             if ranked is not self.ranked:
                 self.ranked, self.shelf = ranked, Shelf(ranked.opened)
+
+    def _take_back_unseen(self) -> None:
+        """Take everybody's cards back but the one that they look at."""
+        for hand in self._leases.hands():
+            shown = max(hand, key=lambda lease: lease.looked_at)
+            for lease in hand:
+                if lease is not shown and not lease.writing:
+                    self._leases.take_back(lease)
 
     def hand(self, who: str) -> list[Lease]:
         """The cards of somebody, the next one first; looking at them renews their leases."""
@@ -153,6 +170,11 @@ class Desk:
         self._queue.hold([row])
         self._leases.give(found, now, first=True)
         return found
+
+    def look_at(self, lease: Lease) -> None:
+        """A card is the one that its holder is shown."""
+        with self._lock:
+            lease.looked_at = self._clock()
 
     def holder(self, row: int) -> str | None:
         """Who looks at a row."""
@@ -187,29 +209,40 @@ class Desk:
                 token=verdict.token,
                 seen=seen,
             )
-        except JudgedMeanwhile as meanwhile:  # by somebody who does not use the page
-            self._settle(lease, self._note([meanwhile.latest]))
+        except BaseException as error:
+            with self._lock:
+                lease.writing = ""
+                if isinstance(error, JudgedMeanwhile):  # by somebody who does not use the page
+                    self._note([error.latest])
+                    self._end(lease)
             raise
-        finally:
-            lease.writing = ""
         with self._lock:
-            judged = self._note(events)
-            if verdict.token not in [token for token, _ in self._said[who]]:  # not sent twice
-                self._settle(lease, judged)
-                known = replace(lease, like_it=tuple(standings[1:]))
-                self._said[who].append((verdict.token, known))
+            lease.writing = ""
+            self._note(events)
+            if not self._sayings.has(who, verdict.token):  # else it was sent twice
+                self._end(lease)
+                card = replace(lease, like_it=tuple(standings[1:]))
+                self._sayings.add(who, Said(verdict.token, card))
         return events
 
     def undo(self, who: str) -> Lease:
         """Take back the latest verdict of somebody; its card is theirs again."""
         with self._lock:
-            token, lease = self._undoable(who)
-        events = self.store.undo(token, who=who)
+            said = self._sayings.latest(who)
+            if said is None:
+                raise DeskError("there is no verdict of yours to undo since the page was started.")
+            self._refuse_overruled(who, said)
+        lease = said.lease
+        try:
+            events = self.store.undo(said.token, who=who)
+        except StoreError:  # perhaps overruled by somebody who does not use the page
+            names = self.keys.of(lease.rows)
+            self._note([event for name in names for event in self.store.history(name)[-1:]])
+            self._refuse_overruled(who, said)
+            raise
         with self._lock:
             self._note(events)
-            self._said[who].pop()
-            open_again = [event.row for event in events if event.verdict == REOPENED]
-            self._queue.reopen(self.keys.find(open_again).tolist())
+            self._sayings.forget(who, said)
             for again in filter(None, map(self._leases.of_row, lease.rows)):  # opened meanwhile
                 self._leases.end(again)
                 self._queue.put_back(again.rows)
@@ -217,37 +250,39 @@ class Desk:
             self._leases.give(lease, self._clock(), first=True)
         return lease
 
-    def _undoable(self, who: str) -> tuple[str, Lease]:
-        """The latest verdict of somebody, unless somebody else has gone on from it."""
-        if not self._said[who]:
-            raise DeskError("there is no verdict of yours to undo since the page was started.")
-        token, lease = self._said[who][-1]
-        for row, key in zip(lease.rows, self.keys.of(lease.rows), strict=True):
-            latest, holder = self._latest[key], self.holder(row)
-            if latest.token != token or holder not in (None, who):
-                self._said[who].pop()
-                other = f"{latest.verdict}, by {latest.who}" if latest.token != token else holder
-                raise DeskError(
-                    f"{cut(visible(key))} is with somebody else now ({other}), so nothing was "
-                    "undone; open the row if you see it otherwise."
-                )
-        return token, lease
+    def _refuse_overruled(self, who: str, said: Said) -> None:
+        """Raise a DeskError if somebody else has gone on from a verdict, and forget it."""
+        rows = said.lease.rows
+        with self._lock:
+            for row, key in zip(rows, self.keys.of(rows), strict=True):
+                latest, holder = self._latest[key], self.holder(row)
+                is_overruled = latest.token != said.token
+                if is_overruled or holder not in (None, who):
+                    self._sayings.forget(who, said)
+                    other = f"{latest.verdict}, by {latest.who}" if is_overruled else holder
+                    raise DeskError(
+                        f"{cut(visible(key))} is with somebody else now ({other}), so nothing was "
+                        "undone; open the row if you see it otherwise."
+                    )
 
     def last_said(self, who: str) -> Event | None:
         """The latest verdict of somebody that can be undone."""
         with self._lock:
-            if not self._said[who]:
+            said = self._sayings.latest(who)
+            if said is None:
                 return None
-            _, lease = self._said[who][-1]
-            return self._latest.get(self.keys.of([lease.leader.row])[0])
+            return self._latest.get(self.keys.of([said.lease.leader.row])[0])
 
-    def reopen(self, who: str, row: int, mark: str, token: str) -> list[Event]:
-        """Take a row's label away; it will be dealt again."""
+    def reopen(self, who: str, row: int, mark: str, *, seen: int, token: str) -> list[Event]:
+        """Take a row's label away, the event `seen` by number; the row will be dealt again."""
         self.same.check()
-        events = self.store.add(REOPENED, [Judged(self._key(row, mark))], who=who, token=token)
-        with self._lock:
-            self._note(events)
-            self._queue.reopen([row])
+        key = self._key(row, mark)
+        try:
+            events = self.store.add(REOPENED, [Judged(key)], who=who, token=token, seen={key: seen})
+        except JudgedMeanwhile as meanwhile:
+            self._note([meanwhile.latest])
+            raise
+        self._note(events)
         return events
 
     def let_go(self, who: str) -> None:
@@ -385,19 +420,18 @@ class Desk:
         """Whether a row is not judged, and nobody looks at it."""
         return self._leases.of_row(row) is None and self._queue.is_open(row)
 
-    def _settle(self, lease: Lease, judged: Sequence[int]) -> None:
+    def _end(self, lease: Lease) -> None:
         """A card is done; rows of it that were not judged are dealt again."""
-        with self._lock:
-            self._leases.end(lease)
-            self._queue.put_back(lease.rows)
-            self._queue.settle(judged)
+        self._leases.end(lease)
+        self._queue.put_back(lease.rows)
 
-    def _note(self, events: list[Event]) -> list[int]:
-        """Remember the latest events of rows; returns which rows these are."""
+    def _note(self, events: Iterable[Event]) -> None:
+        """Remember those events that are the latest of their rows; the queue follows them."""
         with self._lock:
-            self._latest.update({event.row: event for event in events})
-        numbers = self.keys.find([event.row for event in events])
-        return [int(number) for number in numbers if number >= 0]
+            for event in events:
+                if event.number > number_of(self._latest.get(event.row)):
+                    self._latest[event.row] = event
+                    _follow(self._queue, self.keys.find([event.row]).tolist(), event)
 
     def _take_back(self, now: float) -> None:
         """Cards whose leases ran out go back into the queue."""

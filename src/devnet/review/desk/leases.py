@@ -21,6 +21,7 @@ class Lease:
     dealt: Dealt
     model: int  # number of the model that ranked it
     ends: float = 0.0
+    looked_at: float = 0.0  # when it was the card shown, by the desk's clock
     writing: str = ""  # token of the verdict that is being recorded
 
     @property
@@ -51,6 +52,10 @@ class Leases:
     def hand(self, holder: str) -> list[Lease]:
         """The cards of somebody, in order."""
         return list(self._hands.get(holder, ()))
+
+    def hands(self) -> list[list[Lease]]:
+        """The cards of everybody who has some."""
+        return [list(hand) for hand in self._hands.values() if hand]
 
     def of_row(self, row: int) -> Lease | None:
         """The lease that a row is in."""

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from devnet.review.queue import FOLDED_AT_ONCE
 from devnet.tables.chosen_rows import take_rows
 from devnet.tables.drift import Watch
 from devnet.tables.folding import fold
@@ -42,11 +41,6 @@ class RankedTable:
         score = self.scores[row]
         n_not_above = int(np.searchsorted(self._sorted, score, side="right"))
         return Standing(row, float(score), 1 + len(self._sorted) - n_not_above)
-
-    def prepare(self) -> None:
-        """Fold the first rows that a queue will ask about, so that it need not wait."""
-        first = np.argsort(-self.scores, kind="stable")[:FOLDED_AT_ONCE]
-        self.fold(first.astype(np.int32))
 
     def fold(self, numbers: np.ndarray) -> list[list[int]]:
         """Groups of positions of rows, the highest first, that are nearly the same."""

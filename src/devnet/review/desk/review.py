@@ -143,7 +143,7 @@ class Review:
         model = self.models.open(record)
         opened = OpenedTable(model, self.table)
         ranked, before = RankedTable(opened, scores, record.number), self.desk.ranked
-        ranked.prepare()
+        self.desk.prepare(ranked)
         self._same.check()  # the training read these rows, and so will the page
         self.store.use(record.number, who=who)
         is_first = not before.opened.model.n_labelled_  # which ranked by how unlike rows are

@@ -112,8 +112,9 @@ class Trainer:
 
     def stop(self) -> None:
         """End the process, if there is one; the model in use stays."""
-        with self._lock, suppress(AttributeError):
-            self._process.terminate()
+        with self._lock:
+            if self._process is not None:
+                self._process.terminate()
 
     def _carry_out(self, order: Order, on_made: OnMade) -> None:
         with TemporaryDirectory() as folder:
@@ -123,8 +124,8 @@ class Trainer:
                     on_made(made, np.load(Path(folder) / SCORES))
                 else:
                     self.problem = made
-            except (UserError, OSError) as error:  # of the store, for example
-                self.problem = str(error)
+            except (ValueError, OSError, MemoryError) as error:  # of the store, for example
+                self.problem = str(error) or type(error).__name__
             finally:
                 with self._lock:
                     self._progress = self._process = None

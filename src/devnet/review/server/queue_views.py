@@ -60,6 +60,8 @@ class QueueViews:
         lease = self._chosen(visit.query, hand, who)
         if isinstance(lease, str):
             raise UserError(f"this row is being looked at by {lease} now; it was not opened.")
+        if lease is not None:
+            self._desk.look_at(lease)
         hand = self._desk.hand(who)
         at = hand.index(lease) if lease in hand else 0
         last = self._desk.last_said(who)
@@ -149,8 +151,9 @@ class QueueViews:
     def reopen(self, visit: Visit) -> Response:
         """Take a label away."""
         form = visit.form
-        row, who = _number(form, "row"), visit.visitor.name
-        self._desk.reopen(who, row, form.get("mark", ""), form.get("token", ""))
+        row, seen = _number(form, "row"), _number(form, "seen")
+        mark, token = form.get("mark", ""), form.get("token", "")
+        self._desk.reopen(visit.visitor.name, row, mark, seen=seen, token=token)
         return RedirectResponse(f"/?row={row}&done=reopened", 303)
 
     def lease(self, visit: Visit) -> Response:
