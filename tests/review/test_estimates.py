@@ -10,6 +10,7 @@ from devnet.review.estimates import (
     by_day,
     precision_by_model,
     remaining_anomalies,
+    reviewed,
     seconds_per_card,
     share_interval,
     unbiased_estimate,
@@ -237,9 +238,32 @@ def test_days_count_rows_whose_verdict_stands():
         {"verdict": "reopened", "row": "r1", "at": START + 2 * day},
     )
     assert [(str(one.day), *one[1:]) for one in by_day(events)] == [
-        ("2026-11-16", 2, 1),
+        ("2026-11-16", 1, 0),  # one was reopened since
         ("2026-11-17", 1, 1),
     ]
+
+
+def test_a_row_counts_once_by_its_latest_verdict_and_imports_are_no_work():
+    events = listed(
+        {"row": "a", "verdict": "anomaly"},
+        {"row": "a", "verdict": "normal", "who": "ben"},
+        {"row": "b", "verdict": "anomaly", "reason": "imported"},
+        {"row": "c", "verdict": "normal", "reason": "imported"},
+        {"row": "c", "verdict": "anomaly"},
+    )
+    assert [one[1:] for one in by_day(events)] == [(2, 1)]
+    assert [(event.row, event.who) for event in reviewed(events)] == [("a", "ben"), ("c", "ana")]
+
+
+def test_random_cards_tell_nothing_of_a_table_with_other_rows():
+    random = {"reason": "random", "probability": 1 / 1000, "verdict": "normal"}
+    events = listed(*[random] * 40, {**random, "reason": "imported", "row": "elsewhere"})
+    assert remaining_anomalies(events, 960).n_random == 40
+    assert remaining_anomalies(events, 1050).n_random == 40
+    assert remaining_anomalies(events, 2000) is None  # it has grown
+    assert remaining_anomalies(events, 960, gone={"r30"}).n_random == 10
+    assert remaining_anomalies(events, 960, gone={"r40"}) is None
+    assert remaining_anomalies(events, 960, gone={"elsewhere"}).n_random == 40
 
 
 def test_the_time_of_a_review_is_that_of_a_card():

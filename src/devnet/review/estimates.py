@@ -10,19 +10,30 @@ the interval and as one at its upper end.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, date, datetime, tzinfo
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import UTC, date, datetime
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from devnet.review.events import ANOMALY, HIGHEST, LABELS, NORMAL, RANDOM, UNSURE, Event, standing
+from devnet.review.events import (
+    ANOMALY,
+    HIGHEST,
+    IMPORTED,
+    LABELS,
+    NORMAL,
+    RANDOM,
+    UNSURE,
+    Event,
+    standing,
+)
 
 CONFIDENCE = 0.95
 LONGEST_SECONDS = 3600.0  # of a review; a card that lay open longer was not looked at
 COUNTS = {ANOMALY: 1.0, UNSURE: 0.5, NORMAL: 0.0}  # as anomalies
+SAME_SIZE = 0.9  # of the rows that are open now; a table that had fewer has grown since
 
 
 class Precision(NamedTuple):
@@ -56,7 +67,7 @@ class Day(NamedTuple):
     """The work of a day."""
 
     day: date
-    n_reviewed: int  # rows with a verdict
+    n_reviewed: int  # rows whose verdict is of this day
     n_confirmed: int  # anomalies among them
 
 
@@ -103,28 +114,35 @@ def _precision(model: int | None, found: Counter[str]) -> Precision:
     return Precision(model, found[ANOMALY], n_judged, found[UNSURE], *ends)
 
 
-def share_interval(n_found: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def share_interval(n_found: int, n: int) -> tuple[float, float]:
     """The exact interval of a share (Clopper and Pearson, 1934).
 
     >>> [round(end, 3) for end in share_interval(8, 10)]
     [0.444, 0.975]
     """
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     low = float(stats.beta.ppf(tail, n_found, n - n_found + 1)) if n_found else 0.0
     high = float(stats.beta.ppf(1 - tail, n_found + 1, n - n_found)) if n_found < n else 1.0
     return low, high
 
 
 def remaining_anomalies(
-    events: Iterable[Event], n_open: int, confidence: float = CONFIDENCE
+    events: Iterable[Event], n_open: int, gone: Collection[str] = ()
 ) -> Remaining | None:
     """How many anomalies remain among `n_open` rows that nobody reviewed; None if nothing tells.
 
     The interval holds the numbers that do not contradict what the random cards found. They are
-    exact (hypergeometric) where only random cards were reviewed.
+    exact (hypergeometric) where only random cards were reviewed. Cards that were drawn when the
+    table had other rows do not count: those before one on a row that is `gone`, and those from
+    fewer rows than are open now.
     """
     stood = standing(events)
-    draws = sorted(_random_draws(stood))
+    changed = max((_dealt(one) for one in stood if one.row in gone and _is_own(one)), default=None)
+    draws = [
+        draw
+        for draw in sorted(_random_draws(stood))
+        if draw.n_open >= SAME_SIZE * n_open and (changed is None or draw.at > changed)
+    ]
     if not draws:
         return None
     others = np.sort([at.timestamp() for at in _other_finds(stood)])
@@ -132,7 +150,7 @@ def remaining_anomalies(
     counts = np.array([one.counts for one in draws])
     sizes = np.array([one.n_open for one in draws], dtype=float)
     n_found, n_possible = int((counts == 1).sum()), int((counts > 0).sum())
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     low = _interval(n_found, sizes, since, n_open, tail)[0]
     high = _interval(n_possible, sizes, since, n_open, tail)[1]
     estimate = np.clip(unbiased_estimate(counts, sizes, since), low, high)
@@ -168,6 +186,11 @@ def _other_finds(stood: Sequence[Event]) -> Iterable[datetime]:
 
 def _is_random(event: Event) -> bool:
     return event.reason == RANDOM and event.together == 1
+
+
+def _is_own(event: Event) -> bool:
+    """Whether somebody judged the row here, in this table."""
+    return event.reason != IMPORTED
 
 
 def _dealt(event: Event) -> datetime:
@@ -214,15 +237,20 @@ def _first(is_true: Callable[[int], bool], end: int) -> int:
     return low
 
 
-def by_day(events: Iterable[Event], zone: tzinfo = UTC) -> list[Day]:
-    """Rows reviewed and confirmed on each day that has any, by the verdicts that stand."""
-    reviewed, confirmed = Counter[date](), Counter[date]()
-    for event in standing(events):
-        if event.verdict in (*LABELS, UNSURE):
-            day = event.at.astimezone(zone).date()
-            reviewed[day] += 1
-            confirmed[day] += event.verdict == ANOMALY
-    return [Day(day, n, confirmed[day]) for day, n in sorted(reviewed.items())]
+def reviewed(events: Iterable[Event]) -> list[Event]:
+    """The verdicts that people gave here and that count now, one of each row."""
+    latest = {event.row: event for event in standing(events)}
+    return [event for event in latest.values() if event.verdict in COUNTS and _is_own(event)]
+
+
+def by_day(events: Iterable[Event]) -> list[Day]:
+    """Rows `reviewed` and confirmed on each day (UTC) that has any; a row counts once."""
+    n_reviewed, n_confirmed = Counter[date](), Counter[date]()
+    for event in reviewed(events):
+        day = event.at.astimezone(UTC).date()
+        n_reviewed[day] += 1
+        n_confirmed[day] += event.verdict == ANOMALY
+    return [Day(day, n, n_confirmed[day]) for day, n in sorted(n_reviewed.items())]
 
 
 def seconds_per_card(events: Iterable[Event]) -> float | None:

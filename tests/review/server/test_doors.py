@@ -218,3 +218,29 @@ def test_accounts_say_what_is_wrong(accounts, tmp_path):
     other.write_text("not a database, but a text that is long enough to be looked at")
     with pytest.raises(OSError, match="cannot be read or written: file is not a database"):
         Accounts(other)
+
+
+def test_accounts_that_cannot_be_read_get_a_sentence_and_lose_nothing(accounts, monkeypatch):
+    notes = shared_site(accounts)
+    client = notes.client(peer=SHARED.proxy)
+    sign_in(client)
+
+    def broken(*given):
+        raise OSError("the accounts cannot be read: the disk is gone.")
+
+    sent = {"verdict": "anomaly", "note": "called the customer"}
+    with monkeypatch.context() as patched:
+        patched.setattr(Accounts, "signed_in", broken)
+        refused = client.post("/keep", data=sent, headers={"hx-request": "true"})
+        assert refused.status_code == 503
+        assert "the disk is gone" in refused.text
+        assert "called the customer" in refused.text
+        assert "<html" not in refused.text  # a part of a page was asked for
+    with monkeypatch.context() as patched:
+        patched.setattr(Accounts, "with_password", broken)
+        fields = {"then": "/keep", "kept_note": "called the customer"}
+        refused = sign_in(client, **fields)
+        assert (refused.status_code, hidden_fields(refused.text)) == (503, fields)
+    assert notes.kept == []
+    client.post("/keep", data=sent)
+    assert notes.kept == [("ana", sent)]

@@ -1,6 +1,7 @@
 """The board: how the work goes, and whether models get better."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from devnet.core.wording import duration_text, interval_text, share_text
@@ -9,9 +10,10 @@ from devnet.review.estimates import (
     by_day,
     precision_by_model,
     remaining_anomalies,
+    reviewed,
     seconds_per_card,
 )
-from devnet.review.events import LABELS, UNSURE, Event, standing
+from devnet.review.events import Event
 from devnet.review.store import ModelRecord
 
 MOST_DAYS = 60  # the latest
@@ -50,7 +52,12 @@ class Board(NamedTuple):
     people: list[tuple[str, int]]
 
 
-def make_board(events: Sequence[Event], models: Sequence[ModelRecord], n_open: int) -> Board:
+def make_board(
+    events: Sequence[Event],
+    models: Sequence[ModelRecord],
+    n_open: int,
+    gone: Collection[str] = (),
+) -> Board:
     """What verdicts tell about the work and about models.
 
     Parameters
@@ -60,12 +67,13 @@ def make_board(events: Sequence[Event], models: Sequence[ModelRecord], n_open: i
     models : sequence of ModelRecord
     n_open : int
         Rows that nobody judged.
+    gone : collection of str
+        Rows that were judged and that the table does not have any more.
     """
     days = by_day(events)
     busiest = max((day.n_reviewed for day in days), default=1)
-    judged = [event for event in standing(events) if event.verdict in (*LABELS, UNSURE)]
     seconds = seconds_per_card(events)
-    remaining, remaining_from = _remaining_text(events, n_open)
+    remaining, remaining_from = _remaining_text(events, n_open, gone)
     found = {one.model: one for one in precision_by_model(events)}
     lines = [_model_line(model.number, found.get(model.number)) for model in models]
     return Board(
@@ -85,14 +93,14 @@ def make_board(events: Sequence[Event], models: Sequence[ModelRecord], n_open: i
             for day in days[-MOST_DAYS:]
         ],
         models=lines[::-1],
-        people=_by_person(judged),
+        people=sorted(Counter(event.who for event in reviewed(events)).items()),
     )
 
 
-def _remaining_text(events: Sequence[Event], n_open: int) -> tuple[str, str]:
-    found = remaining_anomalies(events, n_open)
+def _remaining_text(events: Sequence[Event], n_open: int, gone: Collection[str]) -> tuple[str, str]:
+    found = remaining_anomalies(events, n_open, gone)
     if found is None:
-        return "not known yet", "none was judged yet"
+        return "not known yet", "none was judged yet since the table has the rows that it has now"
     text = interval_text(found.estimate, found.low, found.high, ",.0f")
     unsure = f", {found.n_unsure:,} unsure, which may be either" if found.n_unsure else ""
     return text, f"{found.n_random:,} judged singly, {found.n_found:,} of them anomalies{unsure}"
@@ -104,11 +112,3 @@ def _model_line(number: int, found: Precision | None) -> ModelLine:
     low, high = share_text(found.low), share_text(found.high)
     text = f"{share_text(found.share)} ({low} to {high})"
     return ModelLine(number, found.n_judged, found.n_confirmed, found.n_unsure, text)
-
-
-def _by_person(judged: Sequence[Event]) -> list[tuple[str, int]]:
-    """Who judged how many rows, by name."""
-    counts: dict[str, int] = {}
-    for event in judged:
-        counts[event.who] = counts.get(event.who, 0) + 1
-    return sorted(counts.items())

@@ -5,7 +5,7 @@ outside of it, while the lease of a card keeps everybody else away from its rows
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -338,6 +338,10 @@ class Desk:
         """Rows that are not judged, including those that are being looked at."""
         with self._lock:
             return self._queue.n_open
+
+    def gone(self, names: Collection[str]) -> set[str]:
+        """Which of these keys the table does not have."""
+        return {name for name, row in zip(names, self.keys.find([*names]), strict=True) if row < 0}
 
     def find(self, text: str) -> int:
         """The number of the row with an id, or of "row 17"; raises a DeskError."""

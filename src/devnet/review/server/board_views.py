@@ -38,7 +38,8 @@ class BoardViews:
         review = self._review
         with review.store.snapshot():
             events, models = review.store.events(), review.store.models()
-        board = make_board(events, models, review.desk.n_open)
+        gone = review.desk.gone({event.row for event in events})
+        board = make_board(events, models, review.desk.n_open, gone)
         return self._site.page(
             "board.html", visit, here="/board", board=board, in_use=review.in_use.number
         )

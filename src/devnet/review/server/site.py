@@ -111,41 +111,51 @@ class Site:
 
     def _guarded(self, path: str, view: View, role: Role) -> Endpoint:
         async def endpoint(request: Request) -> Response:
+            form: dict[str, str] = {}
             try:
                 form = await read_form(request)
                 visitor = await run_in_threadpool(self._visitor, request)
-                if visitor is None:
-                    return self._sign_in(request, 401, self._to_keep(path, form))
-                visit = Visit(visitor, form, request.query_params, _is_part(request))
-                if not visitor.may(role):
-                    return self._problem(visit, 403, f"only a {role} may do this; ask one.")
-                return await run_in_threadpool(self._answer, view, visit)
             except UserError as error:  # of the form itself
-                return self._problem(None, 400, str(error))
+                return self._problem(request, 400, str(error))
+            except OSError as error:  # of the accounts
+                return self._problem(request, 503, str(error), note=form.get("note", ""))
+            if visitor is None:
+                return self._sign_in(request, 401, self._to_keep(path, form))
+            if not visitor.may(role):
+                said = f"only a {role} may do this; ask one."
+                return self._problem(request, 403, said, visitor)
+            visit = Visit(visitor, form, request.query_params, _is_part(request))
+            return await run_in_threadpool(self._answer, view, visit, request)
 
         return endpoint
 
-    def _answer(self, view: View, visit: Visit) -> Response:
+    def _answer(self, view: View, visit: Visit, request: Request) -> Response:
         """What a view answers, or what went wrong in a sentence."""
         try:
             return view(visit)
         except (UserError, OSError) as error:
-            return self._problem(visit, 409, str(error))
+            note = visit.form.get("note", "")
+            return self._problem(request, 409, str(error), visit.visitor, note)
 
-    def _problem(self, visit: Visit | None, status: int, sentence: str) -> Response:
-        visitor, is_part = (None, False) if visit is None else (visit.visitor, visit.is_part)
-        note = "" if visit is None else visit.form.get("note", "")
+    def _problem(
+        self,
+        request: Request,
+        status: int,
+        sentence: str,
+        visitor: Visitor | None = None,
+        note: str = "",
+    ) -> Response:
         facts = {"sentence": sentence, "said": "That did not work.", "note": note}
-        return self._render("problem.html", visitor, is_part, status, facts)
+        return self._render("problem.html", visitor, _is_part(request), status, facts)
 
     async def failed(self, request: Request, error: Exception) -> Response:
         """What a visitor sees where we are wrong; the log has the error itself."""
         sentence = "the server failed at this, through no fault of yours; its log says why."
-        return self._problem(None, 500, sentence)
+        return self._problem(request, 500, sentence)
 
     async def missing(self, request: Request, error: Exception) -> Response:
         """What a visitor sees where there is no page."""
-        return self._problem(None, 404, "there is no such page.")
+        return self._problem(request, 404, "there is no such page.")
 
     def _visitor(self, request: Request) -> Visitor | None:
         ticket = request.cookies.get(self.listening.cookie)
@@ -177,7 +187,7 @@ class Site:
         try:
             form = await read_form(request)
         except UserError as error:
-            return self._problem(None, 400, str(error))
+            return self._problem(request, 400, str(error))
         return await self._admit(request, form)
 
     async def _admit(self, request: Request, form: Mapping[str, str]) -> Response:
@@ -186,14 +196,15 @@ class Site:
         then = self._kept.get(form.get("then", ""))
         try:
             visitor, ticket = await run_in_threadpool(self.door.enter, form, address)
-        except NotAdmitted as error:
+        except (NotAdmitted, OSError) as error:
             kept = {name: form[name] for name in form if _waits(name)} if then else {}
-            return self._sign_in(request, 401, kept, str(error))
+            status = 401 if isinstance(error, NotAdmitted) else 503
+            return self._sign_in(request, status, kept, str(error))
         answer: Response = RedirectResponse("/", 303)
         if then is not None:
             fields = {name.removeprefix(KEPT): form[name] for name in form if _waits(name)}
             visit = Visit(visitor, fields, {}, _is_part(request))
-            answer = await run_in_threadpool(self._answer, then, visit)
+            answer = await run_in_threadpool(self._answer, then, visit, request)
         self._give_ticket(answer, ticket)
         return answer
 
