@@ -66,6 +66,14 @@ def test_a_store_that_exists_needs_no_table(devnet):
     assert "there is no store new.db" in done.stderr
 
 
+def test_no_store_is_made_for_labels_that_are_refused(devnet, tmp_path):
+    words = ("labels", "import", "new.db", "known.csv", *WORDS, "--table", "p.csv")
+    assert devnet(*words).exit_code == 2  # the rows are known by their values, the labels by id
+    assert not (tmp_path / "new.db").exists()
+    done = devnet(*words, "--id", "payment")
+    assert done.exit_code == 0, done.output
+
+
 def test_conflicts_and_gone_rows_are_told(devnet, tmp_path):
     imported(devnet)
     (tmp_path / "more.csv").write_text("payment,state\nX1,fraud\n")

@@ -70,6 +70,10 @@ def test_the_store_has_the_last_word_over_the_tables_own_labels(tmp_path):
         assert without.column.to_pylist() == [None, "normal", "anomaly", None, None, None]
         empty = table.set_column(2, "fraud", pa.nulls(6, pa.string()))
         assert labelled_rows(store, empty, label="fraud").n_anomalies == 1
+        store.add("unsure", [Judged("P0")], who="ana")  # what the table says is doubted
+        store.add("reopened", [Judged("P2")], who="ana")
+        doubted = labelled_rows(store, table, label="fraud", anomaly="yes")
+        assert doubted.column.to_pylist() == [None, "normal", None, None, "yes", None]
 
 
 def test_the_word_for_normal_rows_is_not_that_for_anomalies(tmp_path):

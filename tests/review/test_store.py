@@ -198,6 +198,7 @@ def test_models_are_kept_and_one_step_back_is_possible(store):
         (TABLE._replace(id_column="card"), "knows the rows of payments.csv by 'id', not by 'card'"),
         (TABLE._replace(id_column=None), "by 'id', not by their values"),
         (TABLE._replace(columns=("id", "sum")), r"it lacks 'amount'; new is 'sum'"),
+        (TABLE._replace(columns=("id",), label="amount"), r"made when 'amount' was a column of"),
     ],
 )
 def test_the_store_of_another_table_is_refused(store, other, says):

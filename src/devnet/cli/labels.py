@@ -76,12 +76,15 @@ def import_(
     devnet labels import review.db known.csv --table payments.parquet --id payment --who ana
     devnet labels import review.db more.xlsx --verdict state --anomaly fraud --normal cleared
     """
-    from devnet.review.exchange import LabelFile, import_labels
+    from devnet.review.exchange import LabelFile, import_labels, read_labels
     from devnet.review.store import LabelStore
+    from devnet.review.store_file import is_made
 
+    words = LabelFile(verdict, anomaly, normal, who)
     keys = None if table is None else _row_keys(store, table, id_column, label)
+    if keys is not None and not is_made(store):
+        read_labels(file, words, keys.table.id_column)  # else its store is not made
     with LabelStore(store, None if keys is None else keys.table) as opened:
-        words = LabelFile(verdict, anomaly, normal, who)
         done = import_labels(opened, file, words, keys=keys, replace=replace)
     if wants_json:
         echo_json({"store": str(store), **done._asdict()})
@@ -93,8 +96,9 @@ def _row_keys(store: Path, table: str, id_column: str | None, label: str | None)
     """The keys of the reviewed table; a store that exists knows how its rows are known."""
     from devnet.review.row_keys import RowKeys
     from devnet.review.store import LabelStore
+    from devnet.review.store_file import is_made
 
-    if store.is_file() and store.stat().st_size:
+    if is_made(store):
         with LabelStore(store) as opened:
             known = opened.table
         id_column, label = id_column or known.id_column, label or known.label

@@ -63,9 +63,12 @@ _store = click.option(
 @click.option(
     "--label",
     metavar="COLUMN",
-    help="A column of TABLE that marks known anomalies.  [default: that of the model]",
+    help="A column of TABLE with labels.  [default: that of the model]",
 )
-@click.option("--anomaly", metavar="VALUE", help="Its value that does, if that is not obvious.")
+@click.option(
+    "--anomaly", metavar="VALUE", help="Its value that marks anomalies, if that is not obvious."
+)
+@click.option("--normal", metavar="VALUE", help="Its value that marks rows known to be normal.")
 @click.option(
     "--entity", metavar="COLUMN", help="Show a row with others of the same, say, customer."
 )
@@ -99,6 +102,7 @@ def review(
     id_column: str | None,
     label: str | None,
     anomaly: str | None,
+    normal: str | None,
     entity: str | None,
     random: float,
     unlike: float,
@@ -143,6 +147,7 @@ def review(
             id_column=id_column,
             label=label,
             anomaly=anomaly,
+            normal=normal,
             entity=entity,
             shares=Shares(random, unlike),
             say=lambda text: echo(f"{text} ...", err=True),

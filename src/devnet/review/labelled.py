@@ -1,6 +1,7 @@
 """Labels of a store beside the rows of a table: anomaly, normal, or nothing known."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from devnet.core.wording import path_text
-from devnet.review.events import ANOMALY, NORMAL, StoreError
+from devnet.review.events import ANOMALY, NORMAL, UNSURE, Event, StoreError
 from devnet.review.reviewed_table import refuse_another
 from devnet.review.row_keys import RowKeys
 from devnet.review.store import LabelStore
@@ -18,7 +19,15 @@ from devnet.tables.sources.table_file import changed
 from devnet.tables.training_rows import OnRows
 
 UNKNOWN = 2  # the state of a row that nobody labelled; 0 is an anomaly, 1 is normal
-STATES = {ANOMALY: 0, NORMAL: 1}
+STATES = {ANOMALY: 0, NORMAL: 1, UNSURE: UNKNOWN}
+
+
+class OwnLabels(NamedTuple):
+    """The table's own column of labels, and what its values mean."""
+
+    column: str
+    anomaly: str | None = None  # None: the obvious one
+    normal: str | None = None  # None: no value means that a row is known to be normal
 
 
 class LabelledRows(NamedTuple):
@@ -41,6 +50,7 @@ def labelled_rows(
     anomaly: str | None = None,
     normal: str | None = None,
     needs_anomalies: bool = True,
+    needs_values: bool = True,
     on_rows: OnRows | None = None,
 ) -> LabelledRows:
     """What a store, and the table itself, say about each row; the store has the last word.
@@ -56,6 +66,8 @@ def labelled_rows(
         Its values that mark anomalies, if it is not the obvious one, and known normal rows.
     needs_anomalies : bool, default=True
         Whether it is an error that no anomaly is known; without this, a known normal row is enough.
+    needs_values : bool, default=True
+        Whether it is an error that no row has `anomaly` or `normal` in that column.
     on_rows : callable, optional
         Gets the number of rows read so far.
     """
@@ -66,8 +78,9 @@ def labelled_rows(
     refuse_another(store.path, known, keys.table)
     words, state = (ANOMALY, NORMAL), np.full(keys.n_rows, UNKNOWN, np.int8)
     if label is not None:
-        words = _add_own_labels(state, table, label, anomaly, normal)
-    n_gone = _add_verdicts(state, keys, store.labels())
+        own = OwnLabels(label, anomaly, normal)
+        state, words = own_states(table, keys.n_rows, own, needs_values=needs_values)
+    n_gone = _add_verdicts(state, keys, store.latest())
     n_anomalies, n_normal, _ = np.bincount(state, minlength=3).tolist()
     if not n_anomalies and needs_anomalies:
         raise StoreError(
@@ -85,19 +98,24 @@ def labelled_rows(
     return LabelledRows(name, column, *words, n_anomalies, n_normal, n_gone)
 
 
-def _add_verdicts(state: np.ndarray, keys: RowKeys, labels: dict[str, str]) -> int:
-    """Put verdicts into the states of their rows; returns how many rows are gone."""
-    numbers = keys.find(list(labels))
-    verdicts = np.array([STATES[one] for one in labels.values()], dtype=np.int8)
+def _add_verdicts(state: np.ndarray, keys: RowKeys, latest: Mapping[str, Event]) -> int:
+    """Put verdicts into the states of their rows; returns how many labelled rows are gone.
+
+    Where somebody is unsure, the table's own label does not count either.
+    """
+    said = {row: STATES[one.verdict] for row, one in latest.items() if one.verdict in STATES}
+    numbers, verdicts = keys.find(list(said)), np.array(list(said.values()), dtype=np.int8)
     is_there = numbers >= 0
     state[numbers[is_there]] = verdicts[is_there]
-    return int((~is_there).sum())
+    return int((~is_there & (verdicts != UNKNOWN)).sum())
 
 
-def _add_own_labels(
-    state: np.ndarray, table: Any, label: str, anomaly: str | None, normal: str | None
-) -> tuple[str, str]:
-    """Put the table's own labels into the states; returns its words for both."""
+def own_states(
+    table: Any, n_rows: int, own: OwnLabels, *, needs_values: bool = True
+) -> tuple[np.ndarray, tuple[str, str]]:
+    """What the table's own labels say of each row, (n_rows,), and its words for both."""
+    label, anomaly, normal = own
+    state = np.full(n_rows, UNKNOWN, np.int8)
     source, codes, counts = open_table(table), [], Counter[str]()
     for batch in source.batches([label]):
         texts = label_text(batch[label])
@@ -107,9 +125,11 @@ def _add_own_labels(
     if sum(map(len, codes)) != len(state):
         raise changed(source.name)
     word = anomaly or ANOMALY
-    if counts:
+    if counts and (needs_values or anomaly is None):
         n_missing = len(state) - counts.total()
-        word, _ = find_label_values(label, dict(counts), n_missing, anomaly, normal)
+        word, _ = find_label_values(
+            label, dict(counts), n_missing, anomaly, normal, needs_anomalies=False
+        )
     words = word, normal or _other_word(word)
     done = 0
     for part in codes:
@@ -117,7 +137,7 @@ def _add_own_labels(
         position = np.asarray(part.indices.fill_null(-1))
         state[done : done + len(part)] = np.array([*known, UNKNOWN], np.int8)[position]
         done += len(part)
-    return words
+    return state, words
 
 
 def _state(text: str, anomaly: str, normal: str | None) -> int:

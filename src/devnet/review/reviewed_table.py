@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from devnet.core.sentence import Setting
 from devnet.core.wording import cut, path_text, some_names
 from devnet.review.events import StoreError
 
@@ -29,6 +30,13 @@ def refuse_another(path: Path, known: ReviewedTable, given: ReviewedTable) -> No
         raise StoreError(
             f"{name} knows the rows of {known.name} {ways[0]}, not {ways[1]}; give the same id "
             "column, or the name of a new store."
+        )
+    if given.label in columns:
+        raise StoreError(
+            f"{name} was made when {given.label!r} was a column of {known.name} like the others, "
+            "not its labels; leave out ",
+            Setting("label"),
+            ", or give the name of a new store.",
         )
     if columns != {*given.columns}:
         gone, new = sorted(columns - {*given.columns}), sorted({*given.columns} - columns)

@@ -112,6 +112,11 @@ def refuse_odd(path: Path, *, may_be_made: bool) -> None:
         raise StoreError(f"the folder {path_text(path.parent)} does not exist; make it first.")
 
 
+def is_made(path: Path) -> bool:
+    """Whether a store is there; a file without content was killed while it was made."""
+    return path.exists() and not (path.is_file() and path.stat().st_size == 0)
+
+
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """A connection with everything that a store promises; `mode` is ro, rw or rwc.
 

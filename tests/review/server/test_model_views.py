@@ -270,3 +270,51 @@ def test_changes_since_the_model_learned_are_told(tmp_path):
     assert "The table has changed since model 1 learned" in told
     assert "amount" in told
     again.close()
+
+
+def labelled_table(folder, n_rows=600):
+    """Payments with a column of three states, 20 of them frauds and 30 false alarms."""
+    table = make_table(n_rows)[0].drop_columns("fraud")
+    state = ["fraud"] * 20 + ["false alarm"] * 30 + [None] * (n_rows - 50)
+    path = folder / "t.parquet"
+    pq.write_table(table.append_column("state", [state]), path)
+    return path
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+def test_normal_rows_that_the_table_knows_count(tmp_path, is_given):
+    table, words = labelled_table(tmp_path), {"anomaly": "fraud", "normal": "false alarm"}
+    if is_given:
+        model = TableModel("logistic regression", **words, random_state=0).fit(table, "state")
+        model.save(tmp_path / "m.devnet")
+        how = {"model": tmp_path / "m.devnet"}
+    else:
+        how = {"label": "state", **words}
+    review = open_review(table, tmp_path / "r.db", who="boot", **how)
+    assert review.desk.n_open == 550  # the others need no review
+    assert review.desk.own_label(0) == "anomaly"
+    assert review.desk.own_label(20) == "normal"
+    browser = open_locally(review)
+    assert "The table itself labels it as normal" in browser.get("/", row="20").text
+    browser.judge("normal")
+    review.train("root")
+    wait(review)
+    assert review.trainer.problem == ""
+    counts = [(one.n_anomalies, one.n_normal) for one in review.store.models()]
+    assert counts == [(20, 30), (20, 31)]
+    review.close()
+    again = open_review(table, tmp_path / "r.db", who="boot")  # it knows what the values mean
+    assert again.desk.n_open == 549
+    again.close()
+
+
+def test_labels_named_beside_a_model_of_other_labels_are_used(review, tmp_path):
+    review.store.close()
+    how = {"model": tmp_path / "m.devnet", "who": "boot"}
+    (tmp_path / "other").mkdir()
+    table = labelled_table(tmp_path / "other")
+    other = open_review(table, tmp_path / "s.db", label="state", anomaly="fraud", **how)
+    assert other.desk.n_open == 580
+    other.close()
+    with pytest.raises(UserError, match="no row has the value 'theft'"):
+        open_review(table, tmp_path / "u.db", label="state", anomaly="theft", **how)

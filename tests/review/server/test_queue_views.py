@@ -373,6 +373,17 @@ def test_undo_goes_on_with_earlier_verdicts_if_the_last_was_overruled(review, br
     assert card_id(browser.get("/").text) == first
 
 
+def test_undo_takes_ones_own_verdicts_on_a_row_back_one_by_one(review, browser):
+    row = browser.see().form("/verdict")["row"]
+    browser.judge("anomaly")
+    browser.judge("normal", browser.see(row=row))
+    browser.post("/undo")
+    assert [*review.store.labels().values()] == ["anomaly"]
+    browser.post("/undo")
+    assert review.store.labels() == {}
+    assert "no verdict of yours to undo" in browser.post("/undo").text
+
+
 def test_a_later_label_is_not_taken_away_unseen(review, browser, tmp_path):
     first = card_id(browser.get("/").text)
     browser.judge("normal")

@@ -7,7 +7,7 @@ from devnet.report.page import short
 from devnet.report.spread_chart import spread_chart
 from devnet.review.desk.desk import Desk
 from devnet.review.desk.leases import Lease
-from devnet.review.events import CHOSEN, HIGHEST, RANDOM, UNLIKE, Event
+from devnet.review.events import ANOMALY, CHOSEN, HIGHEST, NORMAL, RANDOM, UNLIKE, Event
 from devnet.tables.explainer import Explanation
 
 MOST_COLUMNS = 200  # of a card
@@ -18,6 +18,7 @@ WHY = {
     UNLIKE: "unlike the other rows, whatever its score",
     CHOSEN: "you searched for it",
 }
+OWN = {ANOMALY: "an anomaly", NORMAL: "normal"}  # labels of the table itself
 
 
 class ReasonLine(NamedTuple):
@@ -58,7 +59,7 @@ class ShownCard(NamedTuple):
     has_nearest: bool  # whether the table has the row that is most like it
     like_it: list[str]
     n_like_it: int
-    is_labelled: bool  # as an anomaly, by the table itself
+    own_label: str  # what the table itself calls the row, in words; empty if nothing
     events: list[Event]  # of the row, the latest first
     has_entity: bool
 
@@ -98,7 +99,7 @@ def show_card(desk: Desk, lease: Lease) -> ShownCard:
         has_nearest=bool(nearest),
         like_it=[*map(short, desk.keys.of([one.row for one in lease.like_it[:MOST_LIKE]]))],
         n_like_it=len(lease.like_it),
-        is_labelled=desk.is_labelled(leader.row),
+        own_label=OWN.get(desk.own_label(leader.row) or "", ""),
         events=desk.store.history(key)[::-1] if latest else [],
         has_entity=desk.entities is not None,
     )
@@ -217,4 +218,5 @@ def _verdict(desk: Desk, row: int, key: str) -> str:
     latest = desk.latest_of(key)
     if latest is not None:
         return latest.verdict
-    return "labelled in the table" if desk.is_labelled(row) else ""
+    own = desk.own_label(row)
+    return "" if own is None else f"{own}, in the table"

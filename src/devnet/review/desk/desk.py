@@ -24,13 +24,15 @@ from devnet.review.desk.shelf import Shelf
 from devnet.review.desk.verdicts import NOT_TOGETHER, DeskError, Verdict, number_of
 from devnet.review.events import (
     CHOSEN,
+    LABELS,
     REOPENED,
     Dealt,
     Event,
     Judged,
     JudgedMeanwhile,
-    StoreError,
+    standing,
 )
+from devnet.review.labelled import STATES, UNKNOWN
 from devnet.review.queue import Card, Queue, Shares, reviewed_rows
 from devnet.review.row_keys import RowKeys
 from devnet.review.store import LabelStore
@@ -50,8 +52,8 @@ class Desk:
     store : LabelStore
     same : SameTable
         The table that all of these are about.
-    known : array of int, optional
-        Rows that the table itself labels as anomalies, by number; they need no review.
+    own : array of shape (n_rows,), optional
+        What the table's own labels say, see `own_states`; rows that they label need no review.
     entities : Entities, optional
     shares : Shares
         How many cards are random or unlike others.
@@ -66,14 +68,15 @@ class Desk:
         store: LabelStore,
         *,
         same: SameTable,
-        known: np.ndarray | None = None,
+        own: np.ndarray | None = None,
         entities: Entities | None = None,
         shares: Shares | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.keys, self.store, self.entities = keys, store, entities
         self.same = same
-        self._known = np.empty(0, np.int64) if known is None else known
+        self._own = np.full(keys.n_rows, UNKNOWN, np.int8) if own is None else own
+        self._known = np.flatnonzero(self._own != UNKNOWN)
         self._unlike: np.ndarray | None = None
         self._shares, self._clock = shares or Shares(), clock
         self._lock, self._switching = RLock(), Lock()
@@ -229,17 +232,10 @@ class Desk:
         """Take back the latest verdict of somebody; its card is theirs again."""
         with self._lock:
             said = self._sayings.latest(who)
-            if said is None:
-                raise DeskError("there is no verdict of yours to undo since the page was started.")
-            self._refuse_overruled(who, said)
-        lease = said.lease
-        try:
-            events = self.store.undo(said.token, who=who)
-        except StoreError:  # perhaps overruled by somebody who does not use the page
-            names = self.keys.of(lease.rows)
-            self._note([event for name in names for event in self.store.history(name)[-1:]])
-            self._refuse_overruled(who, said)
-            raise
+        if said is None:
+            raise DeskError("there is no verdict of yours to undo since the page was started.")
+        self._refuse_overruled(who, said)
+        events, lease = self.store.undo(said.token, who=who), said.lease
         with self._lock:
             self._note(events)
             self._sayings.forget(who, said)
@@ -253,16 +249,18 @@ class Desk:
     def _refuse_overruled(self, who: str, said: Said) -> None:
         """Raise a DeskError if somebody else has gone on from a verdict, and forget it."""
         rows = said.lease.rows
+        histories = [self.store.history(key) for key in self.keys.of(rows)]
+        self._note([history[-1] for history in histories])  # some may not have used the page
         with self._lock:
-            for row, key in zip(rows, self.keys.of(rows), strict=True):
-                latest, holder = self._latest[key], self.holder(row)
+            for row, history in zip(rows, histories, strict=True):
+                latest, holder = (standing(history) or history)[-1], self.holder(row)
                 is_overruled = latest.token != said.token
                 if is_overruled or holder not in (None, who):
                     self._sayings.forget(who, said)
                     other = f"{latest.verdict}, by {latest.who}" if is_overruled else holder
                     raise DeskError(
-                        f"{cut(visible(key))} is with somebody else now ({other}), so nothing was "
-                        "undone; open the row if you see it otherwise."
+                        f"{cut(visible(latest.row))} is with somebody else now ({other}), so "
+                        "nothing was undone; open the row if you see it otherwise."
                     )
 
     def last_said(self, who: str) -> Event | None:
@@ -361,10 +359,9 @@ class Desk:
         number = -1 if self.keys.table.id_column is not None else int(self.keys.find([key])[0])
         return key if number < 0 else f"row {number}"
 
-    def is_labelled(self, row: int) -> bool:
-        """Whether the table itself labels a row as an anomaly."""
-        at = int(np.searchsorted(self._known, row))
-        return at < len(self._known) and int(self._known[at]) == row
+    def own_label(self, row: int) -> str | None:
+        """What the table itself calls a row: an anomaly, normal, or nothing."""
+        return {STATES[one]: one for one in LABELS}.get(int(self._own[row]))
 
     def mark(self, row: int) -> str:
         """What tells a row from one with the same number in another table."""

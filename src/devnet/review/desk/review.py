@@ -1,6 +1,7 @@
 """A review: a table, its store, the model in use, and how the next one comes about."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -11,7 +12,6 @@ from devnet.core.sentence import Setting, UserError
 from devnet.core.wording import path_text
 from devnet.review.desk.desk import Desk
 from devnet.review.desk.entities import Entities
-from devnet.review.desk.known_anomalies import known_anomalies
 from devnet.review.desk.models import ModelFolder, checksum_of, open_model
 from devnet.review.desk.ranked_table import RankedTable, rank
 from devnet.review.desk.same_table import SameTable
@@ -24,10 +24,12 @@ from devnet.review.desk.training import (
     Trainer,
     unlabelled_model,
 )
+from devnet.review.labelled import OwnLabels, own_states
 from devnet.review.queue import Shares, check_shares
 from devnet.review.reviewed_table import ReviewedTable, refuse_another
 from devnet.review.row_keys import RowKeys
 from devnet.review.store import LabelStore, ModelRecord
+from devnet.review.store_file import is_made
 from devnet.tables.opened_table import OpenedTable
 from devnet.tables.sources.opening import open_table
 from devnet.tables.table_model import TableModel
@@ -50,6 +52,8 @@ class Review:
         The column that names entities, such as customers.
     shares : Shares, optional
         How many cards are not the highest.
+    anomaly, normal : str, optional
+        Values of the table's own column of labels; by default those of the first model.
     """
 
     def __init__(
@@ -61,6 +65,8 @@ class Review:
         same: SameTable,
         entity: str | None = None,
         shares: Shares | None = None,
+        anomaly: str | None = None,
+        normal: str | None = None,
     ) -> None:
         self.table, self.store, self._same = table, store, same
         self.models = ModelFolder(store.path)
@@ -69,18 +75,26 @@ class Review:
         model = self.models.open(record)
         ranked = rank(model, table, record.number)
         entities = None if entity is None else Entities.read(table, entity)
-        self._label, self._anomaly = self._own_labels()
-        known = known_anomalies(table, self._label, self._anomaly) if self._label else None
+        self._own, states = self._own_labels(anomaly, normal), None
+        if self._own is not None:
+            is_asked = bool(anomaly or normal)  # a model's words may be of another table
+            states, (word, _) = own_states(table, keys.n_rows, self._own, needs_values=is_asked)
+            self._own = self._own._replace(anomaly=word)
         self.desk = Desk(
-            ranked, keys, store, same=same, known=known, entities=entities, shares=shares
+            ranked, keys, store, same=same, own=states, entities=entities, shares=shares
         )
         same.check()
 
-    def _own_labels(self) -> tuple[str | None, str]:
-        """The table's column of labels and its value for anomalies, as the first model has them."""
-        first = self.models.open(self.store.models()[0])
+    def _own_labels(self, anomaly: str | None, normal: str | None) -> OwnLabels | None:
+        """The table's column of labels, if it has one; what it means, the first model may know."""
         label = self.store.table.label
-        return (label if first.label_ == label else None), first.anomaly_
+        if label is None or label not in open_table(self.table).schema.names:
+            return None
+        with suppress(UserError):  # its file may be gone, and another one in use
+            first = self.models.open(self.store.models()[0])
+            if first.label_ == label:
+                anomaly, normal = anomaly or first.anomaly_, normal or first.normal_
+        return OwnLabels(label, anomaly, normal)
 
     @property
     def in_use(self) -> ModelRecord:
@@ -130,8 +144,7 @@ class Review:
 
     def _order(self, base: ModelRecord, task: str) -> Order:
         self._same.check()
-        own = self._label, self._anomaly if self._label else None
-        return Order(self.table, self._same, self.store.path, base.name, task, *own)
+        return Order(self.table, self._same, self.store.path, base.name, task, self._own)
 
     def close(self) -> None:
         """End a training that is going on, and close the store."""
@@ -160,6 +173,7 @@ def open_review(
     id_column: str | None = None,
     label: str | None = None,
     anomaly: str | None = None,
+    normal: str | None = None,
     entity: str | None = None,
     shares: Shares | None = None,
     say: Say = lambda text: None,
@@ -177,9 +191,9 @@ def open_review(
     who : str
         Who is said to have put a model to use.
     model : Path, optional
-    id_column, label, anomaly : str, optional
-        The column that names rows, one that marks known anomalies, and its value that does. By
-        default those of the store or of the model.
+    id_column, label, anomaly, normal : str, optional
+        The column that names rows, one of labels, and its values that mark known anomalies and
+        known normal rows. By default those of the store or of the model.
     entity : str, optional
     shares : Shares, optional
         How many cards are not the highest.
@@ -188,7 +202,7 @@ def open_review(
     """
     check_shares(shares or Shares())
     given, same = None if model is None else open_model(model), SameTable(table)
-    if _is_made(store):
+    if is_made(store):
         with LabelStore(store) as known:
             id_column, label = _as_known(known, table, id_column, label)
     elif given is not None:
@@ -198,14 +212,16 @@ def open_review(
     first = None
     if given is None and not _has_model(store):
         say("Looking for rows that are unlike the others")
-        first = unlabelled_model(table, None, label, anomaly, entity, id_column=id_column)
+        own = None if label is None else OwnLabels(label, anomaly, normal)
+        first = unlabelled_model(table, None, own, entity, id_column=id_column)
         id_column = first.id_column_
     say("Reading the keys of all rows")
     keys = RowKeys.read(table, id_column=id_column, label=label)
     opened = LabelStore(store, keys.table)
     _use_given(opened, given or first, model, who)
     say("Ranking all rows")
-    return Review(table, opened, keys, same=same, entity=entity, shares=shares)
+    words = {"anomaly": anomaly, "normal": normal}
+    return Review(table, opened, keys, same=same, entity=entity, shares=shares, **words)
 
 
 def _as_known(
@@ -229,13 +245,8 @@ def _as_known(
     return given.id_column, known.label
 
 
-def _is_made(store: Path) -> bool:
-    """Whether a store is there; a file without content is one that was killed while it was made."""
-    return store.exists() and not (store.is_file() and store.stat().st_size == 0)
-
-
 def _has_model(store: Path) -> bool:
-    if not _is_made(store):
+    if not is_made(store):
         return False
     with LabelStore(store) as opened:
         return opened.model_in_use() is not None
@@ -255,5 +266,12 @@ def _use_given(store: LabelStore, model: TableModel | None, path: Path | None, w
         name, checksum = folder.keep(model)
     before = store.model_in_use()
     parent = None if before is None else before.number
-    record = store.add_model(name, checksum, who=who, n_anomalies=model.n_labelled_, parent=parent)
+    record = store.add_model(
+        name,
+        checksum,
+        who=who,
+        n_anomalies=model.n_labelled_,
+        n_normal=model.n_normal_,
+        parent=parent,
+    )
     store.use(record.number, who=who)

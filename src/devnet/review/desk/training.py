@@ -22,7 +22,7 @@ from devnet.detectors.methods import STARTING, method_for
 from devnet.review.desk.models import KeptModel, ModelFolder, open_model
 from devnet.review.desk.ranked_table import score_rows
 from devnet.review.desk.same_table import SameTable
-from devnet.review.labelled import labelled_rows
+from devnet.review.labelled import OwnLabels, labelled_rows
 from devnet.review.store import LabelStore
 from devnet.tables.expectations import expectations
 from devnet.tables.given_labels import StandIn
@@ -42,8 +42,7 @@ class Order(NamedTuple):
     store: Path
     base: str  # file of the model in use, whose options are taken over
     task: str
-    label: str | None  # the table's own column of labels,
-    anomaly: str | None  # and its value that marks anomalies
+    own: OwnLabels | None  # the table's own labels
     seed: int = 0
 
 
@@ -171,7 +170,7 @@ def _make(order: Order, folder: Path, say: Callable[[str, int], None]) -> Made:
     if order.task == TRAIN:
         model, counts, last_event = learn(order, model, say)
     elif order.task == FIND_UNLIKE:
-        model = unlabelled_model(order.table, model, order.label, order.anomaly)
+        model = unlabelled_model(order.table, model, order.own)
     kept = models.keep(model) if order.task == TRAIN else KeptModel("", "")
     np.save(folder / SCORES, score_rows(model, order.table, lambda n: say(RANKING, n)))
     order.same.check()
@@ -182,8 +181,7 @@ def _make(order: Order, folder: Path, say: Callable[[str, int], None]) -> Made:
 def unlabelled_model(
     table: Any,
     base: TableModel | None,
-    label: str | None,
-    anomaly: str | None = None,
+    own: OwnLabels | None,
     entity: str | None = None,
     **more: Any,
 ) -> TableModel:
@@ -194,9 +192,16 @@ def unlabelled_model(
     """
     options = {} if base is None else _options(base)
     ignored = {*options.pop("ignore", ()), *filter(None, [entity])}
+    label, anomaly, normal = (None, None, None) if own is None else own
     while True:
         model = TableModel(
-            STARTING, anomaly=anomaly, random_state=0, ignore=sorted(ignored), **options, **more
+            STARTING,
+            anomaly=anomaly,
+            normal=normal,
+            random_state=0,
+            ignore=sorted(ignored),
+            **options,
+            **more,
         ).fit(table, label)
         crowded = {one.name for one in model.encoder_.columns if one.is_crowded}
         if not crowded or len(crowded) == len(model.encoder_.columns):
@@ -220,11 +225,14 @@ def learn(
     with LabelStore(order.store) as store, store.snapshot():
         last_event = max((event.number for event in store.events()), default=0)
         id_column = store.table.id_column
+        label, anomaly, normal = (None, None, None) if order.own is None else order.own
         found = labelled_rows(
             store,
             order.table,
-            label=order.label,
-            anomaly=order.anomaly,
+            label=label,
+            anomaly=anomaly,
+            normal=normal,
+            needs_values=False,  # as was seen when the page was started
             needs_anomalies=base.detector_.needs_labels,
             on_rows=lambda n: say(FINDING, n),
         )
