@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -42,6 +44,27 @@ def test_a_change_has_an_exit_code_of_its_own(folder):
     done = drift(folder, "changed.parquet")
     assert done.exit_code == 3
     assert "  shop: 38% of values were never seen in training, such as 'Bäcker'" in done.stdout
+
+
+def test_rows_that_a_store_labels_are_no_alarm(tmp_path, monkeypatch):
+    """The table that a model learned from is like itself, however many of its rows are labelled."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    amount = np.where(np.arange(2000) < 100, 9.0, 0.0) + rng.normal(size=2000)
+    ids = [f"P{i}" for i in range(2000)]
+    pq.write_table(pa.table({"id": ids, "amount": amount}), "t.parquet")
+    known = ["anomaly"] * 100 + ["normal"] * 40
+    csv.write_csv(pa.table({"id": ids[:140], "verdict": known}), "known.csv")
+    run = CliRunner().invoke
+    words = ["labels", "import", "r.db", "known.csv", "--table", "t.parquet", "--id", "id"]
+    assert run(main, [*words, "--who", "ana"]).exit_code == 0
+    fit = ["fit", "t.parquet", "--labels", "r.db", "--method", "PU trees", "-o", "m.devnet"]
+    assert run(main, fit).exit_code == 0
+    without = run(main, ["drift", "m.devnet", "t.parquet"])
+    assert "of rows are alerts, where" in without.stdout
+    done = run(main, ["drift", "m.devnet", "t.parquet", "--labels", "r.db"])
+    assert done.exit_code == 0, done.output
+    assert "1,860 rows; nothing has changed since training" in done.stdout
 
 
 def test_json_has_figures_of_all_columns(folder):

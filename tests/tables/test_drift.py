@@ -15,7 +15,8 @@ from devnet.tables import drift as drift_module
 from devnet.tables import seen_rows
 from devnet.tables.column_drift import Cause
 from devnet.tables.columns.whole import Whole
-from devnet.tables.drift import LATER
+from devnet.tables.drift import LATER, Watch
+from devnet.tables.opened_table import OpenedTable
 
 OLD = Path(__file__).parents[1] / "golden" / "0.1.0"
 
@@ -151,6 +152,19 @@ def test_time_passes_by_unnoticed(start, n_days):
     found = find_drift(fitted(), dated(start, n_days))
     assert found.changes == []
     assert set(found.notes) <= {LATER}
+
+
+def test_more_high_scores_are_told_although_time_passes_by(monkeypatch):
+    passing = [one for one in find_drift(fitted(), dated("2027-01-01", 7)).columns if one.passes_by]
+    high = np.argsort(fitted().score(new_table())["anomaly_score"])[-N // 20 :]
+    table = new_table().take(pa.array(np.append(np.arange(N), np.tile(high, 4))))
+    monkeypatch.setattr(Watch, "_columns", lambda *given: passing)
+    opened = OpenedTable(fitted(), table)
+    watch = Watch(opened, Budget(10))  # which gives no share of alerts to compare
+    for _ in opened.scored_batches(seen=watch.seen):
+        pass
+    (change,) = watch.drift().changes
+    assert "score as high as the top 5% in training" in change.text
 
 
 def test_other_hours_are_named_if_the_table_spans_some_days():

@@ -11,6 +11,8 @@ from devnet.cli.terminal import echo, echo_json, echo_notes
 from devnet.core.wording import count_text, share_text
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from devnet.tables import Drift
 
 CHANGED = 3  # exit code; 1 and 2 are for errors
@@ -20,11 +22,22 @@ FIGURES = ("name", "kind", "missing", "learned_missing", "unseen", "stability_in
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("table")
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="STORE",
+    help="Leave out rows with a verdict in STORE, from which MODEL learned.",
+)
 @click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report.")
 @as_json
 @click.pass_context
 def drift(
-    context: click.Context, model: Path, table: str, report: Path | None, wants_json: bool
+    context: click.Context,
+    model: Path,
+    table: str,
+    labels: Path | None,
+    report: Path | None,
+    wants_json: bool,
 ) -> None:
     """Compare TABLE with what MODEL learned.
 
@@ -47,8 +60,9 @@ def drift(
     if report is not None:
         refuse_overwriting(table, report, model=model)
         check_target(report)
+    labelled = None if labels is None else _labelled(labels, table)
     with counting_rows("Comparing", table) as on_rows:
-        found = find_drift(opened, table, on_rows=on_rows)
+        found = find_drift(opened, table, labelled=labelled, on_rows=on_rows)
     if report is not None:
         _write_report(found, model, table, report)
     if wants_json:
@@ -60,6 +74,15 @@ def drift(
             echo("", f"Report: {report}")
     if found.changes:
         context.exit(CHANGED)
+
+
+def _labelled(labels: Path, table: str) -> "np.ndarray":
+    """The rows of a table that a store of verdicts knows."""
+    from devnet.review.labelled import labelled_numbers
+    from devnet.review.store import LabelStore
+
+    with LabelStore(labels) as store, counting_rows("Finding labels in", table) as on_rows:
+        return labelled_numbers(store, table, on_rows=on_rows)
 
 
 def _lines(found: "Drift", table: str) -> list[str]:

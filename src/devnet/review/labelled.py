@@ -151,6 +151,15 @@ def _other_word(anomaly: str) -> str:
     return NORMAL if same_label(anomaly, [NORMAL]) is None else "not an anomaly"
 
 
+def labelled_numbers(store: LabelStore, table: Any, *, on_rows: OnRows | None = None) -> np.ndarray:
+    """The numbers of a table's rows that a store calls anomalies or normal."""
+    known = store.table
+    keys = RowKeys.read(table, id_column=known.id_column, label=known.label, on_rows=on_rows)
+    refuse_another(store.path, known, keys.table)
+    numbers = keys.find(list(store.labels()))
+    return numbers[numbers >= 0]
+
+
 def gone_note(n_gone: int, store: Path, table: str) -> str:
     """That some verdicts are about rows that a table does not have."""
     verdicts = "1 verdict is" if n_gone == 1 else f"{n_gone:,} verdicts are"

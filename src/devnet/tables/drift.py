@@ -70,7 +70,13 @@ class Drift(NamedTuple):
         return [*texts[:N_NOTES], f"{more} since training; devnet drift MODEL TABLE lists all"]
 
 
-def find_drift(model: "TableModel", table: Any, *, on_rows: OnRows | None = None) -> Drift:
+def find_drift(
+    model: "TableModel",
+    table: Any,
+    *,
+    labelled: np.ndarray | None = None,
+    on_rows: OnRows | None = None,
+) -> Drift:
     """Compare a table with what a model learned: its columns, its alerts and its scores.
 
     A change is reported if it matters and is unlikely to be chance: a table whose rows are drawn
@@ -81,6 +87,9 @@ def find_drift(model: "TableModel", table: Any, *, on_rows: OnRows | None = None
     model : TableModel
     table : path, glob, frame, Arrow table or dict of columns
         Rows that its own label column marks as anomalies are left out.
+    labelled : array of int, optional
+        Numbers of rows that are labelled elsewhere, to be left out too: a model that learned from
+        them expects as many alerts as among the other rows.
     on_rows : callable, optional
         Gets the number of rows scored so far.
 
@@ -90,7 +99,7 @@ def find_drift(model: "TableModel", table: Any, *, on_rows: OnRows | None = None
         `changes` is empty if there are none.
     """
     opened = OpenedTable(model, table)
-    watch = Watch(opened)
+    watch = Watch(opened, labelled=labelled)
     for _ in opened.scored_batches(known=False, seen=watch.seen, on_rows=on_rows):
         pass
     return watch.drift()
@@ -104,6 +113,8 @@ class Watch:
     opened : OpenedTable
     policy : AlertPolicy, optional
         Used instead of the model's.
+    labelled : array of int, optional
+        As for `find_drift`.
 
     Attributes
     ----------
@@ -111,7 +122,13 @@ class Watch:
         To be filled by `opened.scored_batches`, or merged from those of parts of the table.
     """
 
-    def __init__(self, opened: OpenedTable, policy: AlertPolicy | None = None) -> None:
+    def __init__(
+        self,
+        opened: OpenedTable,
+        policy: AlertPolicy | None = None,
+        *,
+        labelled: np.ndarray | None = None,
+    ) -> None:
         self._opened, self._model = opened, opened.model
         policy = policy or self._model.policy
         threshold = np.inf if policy.needs_scores else alert_threshold(self._model, policy).score
@@ -119,7 +136,9 @@ class Watch:
         thresholds = [] if self._threshold is None else [self._threshold]
         self._learned = learned_scores(self._model.calibration_, *thresholds)
         columns, n_rows = self._model.encoder_.read_columns(), opened.source.n_rows
-        self.seen = SeenRows(columns, self._learned.ends, n_rows)
+        self.seen = SeenRows(columns, self._learned.ends, n_rows, labelled)
+        has_labels = self._model.label_ in opened.source.schema.names
+        self._leaves_out_labelled = has_labels or labelled is not None
         n_checks = N_CHECKS * len(self._model.encoder_.columns) + 3
         self._most = ERROR / n_checks  # p-value of each (Bonferroni)
 
@@ -132,9 +151,8 @@ class Watch:
         columns = self._columns(self._opened.as_read(sample.rows))
         scores = self._scores()
         if any(one.passes_by for one in columns) and not any(one.changes for one in columns):
-            kept = [one for one in scores.changes if one.cause is Cause.ALERTS and _is_rise(one)]
-            notes += [LATER] * (len(kept) < len(scores.changes))
-            scores = scores._replace(changes=kept)
+            every, scores = scores, self._scores(only_rises=True)
+            notes += [LATER] * (not {*every.changes} <= {*scores.changes})
         return Drift(n_rows, len(sample.rows), columns, scores, notes)
 
     def _columns(self, rows: pa.Table) -> list[ColumnDrift]:
@@ -148,14 +166,15 @@ class Watch:
             for one in compared
         ]
 
-    def _scores(self) -> ScoreDrift:
+    def _scores(self, *, only_rises: bool = False) -> ScoreDrift:
+        """How alerts and scores compare, or only whether more rows score high."""
         seen, learned = self.seen, self._learned
         alerts = None if self._threshold is None else self._shares(self._threshold)
         high = self._shares(learned.high)
         index = stability_index(seen.scores, learned.counts)
         p_value = spread_chance(seen.scores, learned.counts, is_ordered=True)
-        changes = [] if alerts is None else self._alert_changes(alerts)
-        if p_value <= self._most and index >= LEAST_INDEX:
+        changes = [] if alerts is None else self._alert_changes(alerts, only_rises=only_rises)
+        if p_value <= self._most and index >= LEAST_INDEX and not only_rises:
             text = f"scores have changed (population stability index {index:.2f}); fit again"
             changes.append(Change(None, Cause.SCORES, index, 0.0, text))
         elif not changes and high.p_value <= self._most and high.differ(TIMES_HIGH, rise=True):
@@ -172,11 +191,11 @@ class Watch:
         p_value = float(chance(found, seen.n_rows, expected, learned.n_rows))
         return _Shares(found / seen.n_rows, expected / learned.n_rows, p_value)
 
-    def _alert_changes(self, alerts: "_Shares") -> list[Change]:
+    def _alert_changes(self, alerts: "_Shares", *, only_rises: bool) -> list[Change]:
         """More alerts; or fewer, unless those that are labelled have been left out."""
-        is_labelled = self._model.label_ in self._opened.source.schema.names
         found, learned, p_value = alerts
-        if p_value > self._most or not alerts.differ(TIMES_ALERTS, rise=is_labelled):
+        rise = only_rises or self._leaves_out_labelled
+        if p_value > self._most or not alerts.differ(TIMES_ALERTS, rise=rise):
             return []
         text = f"{share_text(found)} of rows are alerts, where {share_text(learned)} are expected"
         why = MORE if found > learned else "the data have changed; fit again"
@@ -205,10 +224,6 @@ class _Shares(NamedTuple):
         low, high = sorted([self.found, self.learned])
         is_much = high >= times * low and high - low >= LEAST_SHARE
         return is_much and (self.found > self.learned or not rise)
-
-
-def _is_rise(change: Change) -> bool:
-    return change.found > change.learned
 
 
 def _one_array(chunks: pa.ChunkedArray) -> pa.Array:

@@ -36,6 +36,8 @@ class SeenRows:
         Ascending scores; rows are counted between them. See `LearnedScores`.
     of_rows : int, optional
         Rows of the whole table, if that is known. Then hardly more rows are copied than stay.
+    left_out : array of int, optional
+        Numbers of rows that do not count, such as those that are labelled elsewhere.
 
     Attributes
     ----------
@@ -46,7 +48,11 @@ class SeenRows:
     """
 
     def __init__(
-        self, columns: Sequence[str], ends: np.ndarray, of_rows: int | None = None
+        self,
+        columns: Sequence[str],
+        ends: np.ndarray,
+        of_rows: int | None = None,
+        left_out: np.ndarray | None = None,
     ) -> None:
         self.columns = list(columns)
         self.ends = ends
@@ -54,6 +60,7 @@ class SeenRows:
         self.scores: np.ndarray = np.zeros(len(ends) + 1, dtype=np.int64)
         size = int(np.clip(MOST_VALUES // max(len(columns), 1), MIN_ROWS, MOST_ROWS))
         self._kept = Reservoir(size, MOST_BYTES)
+        self._left_out = np.empty(0, np.int64) if left_out is None else left_out
         self._largest_key = (size + SPARE * size**0.5) / of_rows if of_rows else np.inf
 
     def add(
@@ -64,6 +71,9 @@ class SeenRows:
         positions: np.ndarray | None = None,
     ) -> None:
         """Add rows with their numbers in the table and their scores; by default all of a batch."""
+        if len(self._left_out):
+            given = np.arange(len(number)) if positions is None else positions
+            positions = given[~np.isin(number[given], self._left_out)]
         if positions is not None:
             number, scores = number[positions], scores[positions]
         self.n_rows += len(scores)

@@ -56,10 +56,13 @@ class RankedTable:
         return fold(encoder, encoded, self.scores[numbers])
 
 
-def rank(model: TableModel, table: Any, number: int) -> RankedTable:
-    """Rank a table by a model, and see how it differs from the one that was learned from."""
+def rank(model: TableModel, table: Any, number: int, judged: np.ndarray) -> RankedTable:
+    """Rank a table by a model, and see how it differs from the one that was learned from.
+
+    Rows that were judged do not count in that: their alerts are what the model learned from.
+    """
     opened = OpenedTable(model, table)
-    watch = Watch(opened)
+    watch = Watch(opened, labelled=judged)
     scored = opened.scored_batches(seen=watch.seen)
     scores = np.concatenate([np.empty(0), *(one.scores for one in scored)])
     return RankedTable(opened, scores, number, tuple(watch.drift().in_short()))

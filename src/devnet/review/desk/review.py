@@ -73,7 +73,8 @@ class Review:
         self.trainer, self._finder = Trainer(keys.n_rows), Trainer(keys.n_rows)
         record = self.in_use
         model = self.models.open(record)
-        ranked = rank(model, table, record.number)
+        judged = keys.find(list(store.labels()))
+        ranked = rank(model, table, record.number, judged[judged >= 0])
         entities = None if entity is None else Entities.read(table, entity)
         self._own, states = self._own_labels(anomaly, normal), None
         if self._own is not None:
