@@ -1,6 +1,7 @@
 """Labels from tables and to tables: what others labelled comes in, and all verdicts go out."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from devnet.core.sentence import Setting
 from devnet.core.wording import cut
 from devnet.review.events import ANOMALY, NORMAL, REOPENED, UNSURE, Event, GivenLabel
 from devnet.review.row_keys import RowKeys, id_texts
-from devnet.review.store import LabelStore
+from devnet.review.store import LabelStore, ModelRecord
 from devnet.tables.label_column import label_text, same_label
 from devnet.tables.output import open_output
 from devnet.tables.sources.opening import open_table
@@ -36,6 +37,19 @@ _COLUMNS = {  # of a table of verdicts -> type
     "number": pa.int64(),
     "token": pa.string(),
     "undoes": pa.int64(),
+}
+
+_MODEL_COLUMNS = {  # of a table of models -> type
+    "number": pa.int64(),
+    "name": pa.string(),
+    "checksum": pa.string(),
+    "at": _TIME,
+    "who": pa.string(),
+    "n_anomalies": pa.int64(),
+    "n_normal": pa.int64(),
+    "last_event": pa.int64(),
+    "figures": pa.string(),
+    "parent": pa.int64(),
 }
 
 
@@ -175,6 +189,12 @@ def write_labels(
         for batch in table.to_batches():
             write(batch)
     return len(events)
+
+
+def models_table(models: Sequence[ModelRecord]) -> pa.Table:
+    """Models as a table; what was measured of each is JSON."""
+    rows = [{**one._asdict(), "figures": json.dumps(one.figures)} for one in models]
+    return pa.Table.from_pylist(rows, pa.schema(list(_MODEL_COLUMNS.items())))
 
 
 def judged(latest: Mapping[str, Event]) -> list[Event]:

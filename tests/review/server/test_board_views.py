@@ -10,6 +10,7 @@ from support.reviews import card_id, open_for, small_review
 from devnet.review.desk.board import make_board
 from devnet.review.estimates import seconds_per_card
 from devnet.review.events import Event
+from devnet.review.store import ModelRecord
 
 START = datetime(2026, 11, 16, 9, tzinfo=UTC)
 
@@ -75,7 +76,7 @@ def test_only_leads_read_the_log_and_export(review, tmp_path):
     ana, lena = open_for(review, tmp_path, "ana", "lena")
     first = card_id(ana.get("/").text)
     ana.judge("anomaly", note='=HYPERLINK("http://evil") <b>')
-    for path in ("/log", "/export.csv"):
+    for path in ("/log", "/export.csv", "/models.csv"):
         assert ana.get(path).status_code == 403
     assert "Export all" not in ana.get("/board").text
     assert first in lena.get("/log").text
@@ -86,6 +87,9 @@ def test_only_leads_read_the_log_and_export(review, tmp_path):
     assert (row["id"], row["verdict"], row["who"]) == (first, "anomaly", "ana")
     assert row["note"].startswith("'=HYPERLINK")
     assert {*Event._fields} - {"row"} <= {*row}
+    (model,) = csv.DictReader(io.StringIO(lena.get("/models.csv").text))
+    assert (model["number"], model["who"]) == ("1", "boot")
+    assert {*ModelRecord._fields} == {*model}
 
 
 def test_the_board_is_there_before_anything_was_judged(review, tmp_path):

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from devnet.review.desk.board import make_board
 from devnet.review.desk.review import Review
-from devnet.review.exchange import events_table
+from devnet.review.exchange import events_table, models_table
 from devnet.review.server.site import Site, Visit
 from devnet.review.server.visitors import Role
 from devnet.tables.spreadsheet import safe_batch
@@ -31,6 +31,7 @@ class BoardViews:
             site.reads("/board", self.board, name="Board"),
             site.reads("/log", self.log, role=Role.LEAD, name="Log"),
             site.reads("/export.csv", self.export, role=Role.LEAD),
+            site.reads("/models.csv", self.export_models, role=Role.LEAD),
         ]
 
     def board(self, visit: Visit) -> Response:
@@ -60,9 +61,16 @@ class BoardViews:
         store = self._review.store
         with store.snapshot():
             models = {one.number: one.name for one in store.models()}
-            content = as_csv(events_table(store.events(), models))
-        headers = {"Content-Disposition": 'attachment; filename="verdicts.csv"'}
-        return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+            return _download("verdicts.csv", events_table(store.events(), models))
+
+    def export_models(self, visit: Visit) -> Response:
+        """All models with what was measured of them, as CSV."""
+        return _download("models.csv", models_table(self._review.store.models()))
+
+
+def _download(name: str, table: pa.Table) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(as_csv(table), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def as_csv(table: pa.Table) -> bytes:
