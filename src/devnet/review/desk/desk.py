@@ -5,7 +5,7 @@ outside of it, while the lease of a card keeps everybody else away from its rows
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -129,9 +129,9 @@ class Desk:
                 self._take_back_unseen()
             for lease in self._leases:
                 queue.hold(lease.rows)
-            for key, event in self._latest.items():
-                if before.get(key) is not event:
-                    _follow(queue, self.keys.find([key]).tolist(), event)
+            new = {key: one for key, one in self._latest.items() if before.get(key) is not one}
+            numbers = self.keys.find(list(new)).tolist()
+            _follow(queue, list(zip(numbers, new.values(), strict=True)))
             queue.n_dealt = self._queue.n_dealt
             self._queue = queue
             if ranked is not self.ranked:
@@ -428,11 +428,16 @@ class Desk:
 
     def _note(self, events: Iterable[Event]) -> None:
         """Remember those events that are the latest of their rows; the queue follows them."""
+        given = {event.row: event for event in events}
+        numbers = dict(zip(given, self.keys.find(list(given)).tolist(), strict=True))
         with self._lock:
-            for event in events:
-                if event.number > number_of(self._latest.get(event.row)):
-                    self._latest[event.row] = event
-                    _follow(self._queue, self.keys.find([event.row]).tolist(), event)
+            new = {
+                key: event
+                for key, event in given.items()
+                if event.number > number_of(self._latest.get(key))
+            }
+            self._latest.update(new)
+            _follow(self._queue, [(numbers[key], event) for key, event in new.items()])
 
     def _take_back(self, now: float) -> None:
         """Cards whose leases ran out go back into the queue."""
@@ -449,7 +454,8 @@ def _mark(key: str) -> str:
     return blake2b(key.encode(), digest_size=8).hexdigest()
 
 
-def _follow(queue: Queue, rows: list[int], event: Event) -> None:
-    """Do in a queue what a verdict did in another one."""
-    known = [row for row in rows if row >= 0]
-    (queue.reopen if event.verdict == REOPENED else queue.settle)(known)
+def _follow(queue: Queue, latest: Sequence[tuple[int, Event]]) -> None:
+    """Settle or reopen rows by their latest events; a row that is gone has a negative number."""
+    known = [(row, event.verdict == REOPENED) for row, event in latest if row >= 0]
+    queue.reopen([row for row, is_open in known if is_open])
+    queue.settle([row for row, is_open in known if not is_open])
