@@ -115,14 +115,25 @@ def verdicts(effort: Effort) -> None:
             ]
             calm = _judge_all(analysts, n_alerts)
             _print("alone", calm)
-            analysts[0].request("POST", "/train")
-            busy = _judge_all(analysts, n_alerts // 5)
+            busy = _judge_while_training(analysts, max(2 * N_ANALYSTS, n_alerts // 50))
             _print("while training", busy)
         with LabelStore(folder / "review.db") as store:
             events = store.events()
         tokens = {token for _, _, token in (*calm, *busy)}
         n_lost, n_more = len(tokens - {one.token for one in events}), len(events) - len(tokens)
         print(f"acknowledged {len(tokens):,}, lost {n_lost}, doubled {n_more}")
+
+
+def _judge_while_training(analysts: list[Analyst], n_alerts: int) -> list[tuple[float, float, str]]:
+    """Judge so many cards again and again, until a new model ranks the rows."""
+    begun, _, said = analysts[0].request("POST", "/train")
+    assert begun == 303, said
+    done: list[tuple[float, float, str]] = []
+    while "Model 2 ranks the rows" not in said:
+        done += _judge_all(analysts, n_alerts)
+        _, _, said = analysts[0].request("GET", "/training")
+        assert "did not work" not in said, said
+    return done
 
 
 def _judge_all(analysts: list[Analyst], n_alerts: int) -> list[tuple[float, float, str]]:
