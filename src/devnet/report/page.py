@@ -33,12 +33,16 @@ def render(template: str, facts: dict[str, Any], functions: dict[str, Callable[.
 
 
 def templates_of(*packages: str) -> "Environment":
-    """The templates of packages, the first that has one by a name; text in them is inert."""
+    """The templates of packages, the first that has one by a name; text in them is inert.
+
+    A template stays as it was when it was first read.
+    """
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package) for package in packages]),
         autoescape=select_autoescape(),
+        auto_reload=False,
         undefined=StrictUndefined,
         finalize=_visible_text,
         trim_blocks=True,

@@ -1,15 +1,17 @@
 """Requests that no page of ours sends are refused, and every answer has its headers."""
 
 import logging
+import os
 from hashlib import sha256
 from importlib.resources import files
 
 import pytest
 from starlette.testclient import TestClient
-from support.review_site import LOCAL, SHARED, local_site, shared_site
+from support.review_site import LOCAL, SHARED, Notes, local_site, shared_site
 from support.reviews import PASSWORD
 
 from devnet.core.sentence import UserError
+from devnet.report.page import templates_of
 from devnet.review.server.accounts import Accounts
 from devnet.review.server.app import make_app
 from devnet.review.server.doors import LocalDoor
@@ -205,6 +207,22 @@ def test_htmx_is_without_what_the_policy_forbids(signed_in):
     for setting in ("allowEval", "allowScriptTags", "includeIndicatorStyles", "historyEnabled"):
         assert f'"{setting}":false' in page
     assert '"historyCacheSize":0' in page
+
+
+def test_a_running_server_takes_up_no_edited_template(tmp_path, monkeypatch):
+    folder = tmp_path / "a_site" / "templates"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(
+        "devnet.review.server.site.templates_of", lambda *packages: templates_of("a_site")
+    )
+    (folder / "sign_in.html").write_text("as it was")
+    client = Notes(LocalDoor(), LOCAL).client()
+    (folder / "sign_in.html").write_text("as it is now")
+    for seconds in (1, 2):
+        os.utime(folder / "sign_in.html", (seconds, seconds))
+        assert client.get("/sign-in").text == "as it was"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from devnet.core.sentence import UserError
 from devnet.core.wording import count_text, interval_text, number_text, score_text, share_text
 from devnet.report.page import templates_of
 from devnet.review.server.doors import Door, NotAdmitted
-from devnet.review.server.forms import read_form
+from devnet.review.server.forms import FormError, read_form
 from devnet.review.server.listening import Listening
 from devnet.review.server.visitors import Role, Visitor
 
@@ -59,6 +59,8 @@ class Site:
             figure=_figure_text,
             as_sent=lambda value: Markup(escape(value)),  # not made visible: it is sent again
         )
+        for name in self._templates.list_templates(["html"]):  # a running server takes up no edit
+            self._templates.get_template(name)
 
     def reads(
         self, path: str, view: View, *, role: Role = Role.ANALYST, name: str | None = None
@@ -115,7 +117,9 @@ class Site:
             try:
                 form = await read_form(request)
                 visitor = await run_in_threadpool(self._visitor, request)
-            except UserError as error:  # of the form itself
+            except FormError as error:
+                return self._refuse_form(request, error)
+            except UserError as error:  # of the accounts
                 return self._problem(request, 400, str(error))
             except OSError as error:  # of the accounts
                 return self._problem(request, 503, str(error), note=form.get("note", ""))
@@ -136,6 +140,12 @@ class Site:
         except (UserError, OSError) as error:
             note = visit.form.get("note", "")
             return self._problem(request, 409, str(error), visit.visitor, note)
+
+    def _refuse_form(self, request: Request, error: FormError) -> Response:
+        """What is wrong with a form; the rest of it, if there is any, is not waited for."""
+        answer = self._problem(request, error.status, str(error))
+        answer.headers["Connection"] = "close"
+        return answer
 
     def _problem(
         self,
@@ -186,8 +196,8 @@ class Site:
     async def _enter(self, request: Request) -> Response:
         try:
             form = await read_form(request)
-        except UserError as error:
-            return self._problem(request, 400, str(error))
+        except FormError as error:
+            return self._refuse_form(request, error)
         return await self._admit(request, form)
 
     async def _admit(self, request: Request, form: Mapping[str, str]) -> Response:
