@@ -70,6 +70,15 @@ def test_a_new_model_ranks_the_rows_and_the_old_one_can_come_back(review):
     assert len(review.store.models()) == 2
 
 
+def test_rows_that_were_judged_since_a_model_learned_are_counted(review):
+    browser = open_locally(review)
+    judge_some(browser, 4)
+    browser.judge("unsure")
+    browser.post("/undo")
+    browser.post("/undo")
+    assert "3 rows were judged since model 1 learned" in browser.get("/models").text
+
+
 def test_a_killed_training_leaves_the_model_in_use(review):
     browser = open_locally(review)
     judge_some(browser, 2)

@@ -1,9 +1,20 @@
 """Analysts work: cards, verdicts, undo, search, and what may go wrong."""
 
+import re
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.reviews import Page, card_id, fold, open_for, open_locally, small_review, write_table
+from support.reviews import (
+    PASSWORD,
+    Page,
+    card_id,
+    fold,
+    open_for,
+    open_locally,
+    small_review,
+    write_table,
+)
 
 from devnet.core.sentence import UserError
 from devnet.review.desk.leases import LEASE_SECONDS
@@ -420,8 +431,78 @@ def test_what_was_taken_back_is_told(browser):
     undone = browser.post("/undo").text
     assert "Taken back" in undone
     assert f"{first}: normal" not in undone
+    assert f"Taken back: {first} is open again, without a label." in undone
     browser.judge("normal")
-    assert "Reopened" in browser.post("/reopen", **browser.see("/judged").form("/reopen")).text
+    reopened = browser.post("/reopen", **browser.see("/judged").form("/reopen")).text
+    assert f"Reopened: {first} is open again, without a label." in reopened
+
+
+def said(answer):
+    """What the status line says."""
+    return re.search(r'role="status"[^>]*>(.*?)</p>', answer.text, re.S)[1]
+
+
+def test_an_undo_tells_which_verdict_counts_again(browser, review):
+    first = card_id(browser.get("/").text)
+    browser.judge("normal")
+    browser.judge("anomaly", browser.see("/search", id=first))
+    assert (
+        said(browser.post("/undo"))
+        == f"Taken back: {first} is normal again, by the verdict before."
+    )
+    assert review.store.labels() == {first: "normal"}
+
+
+def test_a_reopened_row_that_the_table_labels_is_told_as_it_is(browser, review):
+    row = int(review.desk._known[0])
+    (key,) = review.desk.keys.of([row])
+    browser.judge("normal", browser.see(row=row))
+    answer = browser.post("/reopen", **browser.see("/judged").form("/reopen"))
+    assert card_id(answer.text) == key
+    assert said(answer) == (
+        f"Reopened: {key} has no verdict now, and the table&#39;s own label counts again."
+    )
+
+
+def test_a_row_that_somebody_else_has_open_is_reopened_and_told_so(review, tmp_path):
+    ana, bo = open_for(review, tmp_path, "ana", "bo")
+    first = card_id(ana.get("/").text)
+    ana.judge("normal")
+    assert card_id(bo.get("/search", id=first).text) == first
+    answer = ana.post("/reopen", **ana.see("/judged").form("/reopen"))
+    assert answer.status_code == 200
+    assert (
+        said(answer)
+        == f"Reopened: {first} is open again, without a label. bo is looking at it now."
+    )
+    assert card_id(answer.text) != first
+    assert review.store.labels() == {}
+    assert review.desk.holder(review.desk.find(first)) == "bo"
+
+
+def test_a_row_that_was_judged_since_it_was_reopened_is_told(review, browser):
+    row = browser.see().form("/verdict")["row"]
+    browser.judge("normal")
+    first = review.store.events()[0].row
+    browser.post("/reopen", **browser.see("/judged").form("/reopen"))
+    browser.judge("anomaly", browser.see(row=row))
+    later = browser.get("/", row=row, done="reopened")
+    assert said(later) == f"Judged since: {first} is an anomaly now, by {user_name()}."
+
+
+def test_an_undo_outlasts_the_session(review, tmp_path):
+    (ana,) = open_for(review, tmp_path, "ana")
+    first = card_id(ana.get("/").text)
+    ana.judge("normal")
+    ana.client.cookies.clear()
+    refused = ana.post("/undo")
+    assert refused.status_code == 401
+    assert "What you just sent is kept in this form" in refused.text
+    assert review.store.labels() == {first: "normal"}
+    fields = Page(refused.text).form("/sign-in")
+    ana.post("/sign-in", **fields, name="ana", password=PASSWORD)
+    assert review.store.labels() == {}
+    assert card_id(ana.get("/").text) == first
 
 
 def test_rows_without_an_id_are_called_by_their_number(tmp_path):

@@ -6,6 +6,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from devnet.review.desk.review import Review
+from devnet.review.events import LABELS
 from devnet.review.server.site import Site, Visit
 from devnet.review.server.visitors import Role
 
@@ -39,7 +40,9 @@ class ModelViews:
             models=review.store.models()[::-1],
             in_use=in_use,
             changes=review.desk.ranked.changes,
-            n_new=sum(event.number > in_use.last_event for event in latest),
+            n_new=sum(
+                event.number > in_use.last_event and event.verdict in LABELS for event in latest
+            ),
             **self._state(),
         )
 

@@ -45,7 +45,7 @@ class QueueViews:
             site.reads("/search", self.search),
             site.reads("/judged", self.judged, name="Judged"),
             site.writes("/verdict", self.verdict, is_kept=True),
-            site.writes("/undo", self.undo),
+            site.writes("/undo", self.undo, is_kept=True),
             site.writes("/reopen", self.reopen, is_kept=True),
             site.writes("/lease", self.lease),
         ]
@@ -57,9 +57,12 @@ class QueueViews:
         if "row" not in visit.query:
             self._desk.let_go(who)
         hand = self._desk.hand(who)
-        lease = self._chosen(visit.query, hand, who)
+        lease, done = self._chosen(visit.query, hand, who), self._done(visit.query)
         if isinstance(lease, str):
-            raise UserError(f"this row is being looked at by {lease} now; it was not opened.")
+            if not done:
+                raise UserError(f"this row is being looked at by {lease} now; it was not opened.")
+            done += f" {lease} is looking at it now."
+            lease = hand[0] if hand else None
         if lease is not None:
             self._desk.look_at(lease)
         hand = self._desk.hand(who)
@@ -77,7 +80,7 @@ class QueueViews:
             n_open=self._desk.n_open,
             last=last,
             last_name=name,
-            said=_DONE.get(visit.query.get("done", ""), "") or _said(last, name, lease),
+            said=done or _said(last, name, lease),
             token=token_urlsafe(18),
         )
 
@@ -88,6 +91,25 @@ class QueueViews:
         row = _number(query, "row")
         own = next((lease for lease in hand if lease.leader.row == row), None)
         return own or self._desk.open(who, row) or self._desk.holder(row) or "somebody else"
+
+    def _done(self, query: Mapping[str, str]) -> str:
+        """What became of the row that was reopened, or whose verdict was taken back."""
+        done = _DONE.get(query.get("done", ""))
+        if done is None:
+            return ""
+        desk, row = self._desk, _number(query, "row")
+        desk.refuse_unknown(row)
+        (key,) = desk.keys.of([row])
+        latest, name = desk.latest_of(key), cut(desk.name(key))
+        if latest is None:
+            return ""
+        if latest.verdict != REOPENED:
+            again = latest.undoes is not None
+            how = "again, by the verdict before" if again else f"now, by {latest.who}"
+            return f"{done if again else 'Judged since'}: {name} is {SAID[latest.verdict]} {how}."
+        if desk.is_labelled(row):
+            return f"{done}: {name} has no verdict now, and the table's own label counts again."
+        return f"{done}: {name} is open again, without a label."
 
     def history(self, visit: Visit) -> Response:
         """Other rows of the same entity."""
@@ -167,10 +189,7 @@ def _fits(event: Event, kind: str, who: str, text: str) -> bool:
     return is_kind and (text in event.row.lower() or text in event.note.lower())
 
 
-_DONE = {
-    "undone": "Taken back: this row is open again, with its card.",
-    "reopened": "Reopened: this row has no label now.",
-}
+_DONE = {"undone": "Taken back", "reopened": "Reopened"}
 
 
 def _said(last: Event | None, name: str, lease: Lease | None) -> str:
