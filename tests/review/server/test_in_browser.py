@@ -19,6 +19,14 @@ STICKS_OUT = """() => [...document.querySelectorAll("body *")].filter(
   e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, svg, .skip")
 ).map(e => e.outerHTML.slice(0, 90))"""
 
+CUT_OFF = """() => [...document.querySelectorAll(".scroll")].filter(
+  e => e.scrollWidth > e.clientWidth
+).map(e => e.getAttribute("aria-label"))"""
+TOO_LOW = """() => [...document.querySelectorAll("a:not(.skip), button")].filter(e => {
+  const height = e.getBoundingClientRect().height;
+  return height > 0 && height < 24;
+}).map(e => e.outerHTML.slice(0, 90))"""
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -118,6 +126,54 @@ def test_cards_are_judged_by_keyboard(opened, review):
     assert review.store.labels() == {first: "anomaly"}
 
 
+def focused(page):
+    return page.evaluate("document.activeElement.textContent.trim()")
+
+
+def test_a_new_card_has_the_focus_the_title_and_the_address(opened, review):
+    opened.keyboard.press("Tab")
+    opened.get_by_role("button", name="Normal").focus()
+    press(opened, "Enter")
+    assert [event.verdict for event in review.store.events()] == ["normal"]
+    second = card(opened)
+    assert focused(opened) == second
+    assert opened.title() == f"{second} · payments.parquet"
+    opened.keyboard.press("Tab")
+    assert focused(opened).startswith("Anomaly")
+    press(opened, "j")
+    third = card(opened)
+    assert focused(opened) == third
+    assert opened.title() == f"{third} · payments.parquet"
+    row = opened.locator(".verdicts input[name=row]").get_attribute("value")
+    assert opened.url == f"{opened.address}?row={row}"
+    with opened.expect_navigation():
+        opened.go_back()
+    assert (opened.url, card(opened)) == (opened.address, second)
+    with opened.expect_navigation():
+        opened.go_forward()
+    assert card(opened) == third
+    press(opened, "a")
+    assert opened.url == opened.address
+
+
+def test_what_happened_is_said_once(opened):
+    opened.evaluate("""() => {
+        window.said = [];
+        const status = document.getElementById("said");
+        const note = () => window.said.push(status.innerText);
+        new MutationObserver(note).observe(status, {childList: true, subtree: true});
+    }""")
+    first = card(opened)
+    press(opened, "n")
+    press(opened, "j")
+    press(opened, "k")
+    opened.locator("#history table").wait_for()
+    assert opened.evaluate("window.said") == [f"{first}: normal. Undo with z."]
+    press(opened, "z")
+    taken_back = f"Taken back: {first} is open again, without a label."
+    assert opened.evaluate("window.said")[1:] == [taken_back]
+
+
 def test_keys_that_are_typed_into_a_field_are_no_verdicts(opened, review):
     opened.keyboard.press("e")
     opened.keyboard.type("an unusual zebra")
@@ -196,6 +252,19 @@ def test_nothing_is_said_to_be_recorded_if_the_server_is_gone(opened, review):
     assert len(review.store.events()) == 1
 
 
+def test_an_answer_ends_what_was_said_of_its_absence(opened):
+    opened.context.set_offline(True)
+    opened.keyboard.press("a")
+    opened.get_by_text("The server does not answer").wait_for()
+    opened.context.set_offline(False)
+    opened.context.clear_cookies()  # as after a restart
+    opened.keyboard.press("a")
+    opened.get_by_text("Your session ended").wait_for()
+    assert opened.locator("#said").inner_text() == ""
+    assert opened.evaluate("document.activeElement.name") == "token"
+    opened.wrong.clear()
+
+
 def test_two_analysts_at_once_never_have_the_same_card(review, browser, tmp_path):
     accounts = Accounts(tmp_path / "users")
     for name in ("ana", "bo"):
@@ -259,6 +328,36 @@ def test_everything_fits_on_a_phone_with_and_without_scripts(scripts, opened, br
     page.get_by_role("button", name="Undo").click()
     page.locator(f"#card-id:text-is('{first}')").wait_for()
     assert review.store.labels() == {}
+    context.close()
+
+
+def test_tables_are_read_and_links_are_hit_on_a_phone(opened, browser, review):
+    opened.keyboard.press("e")
+    opened.keyboard.type("a note of some length on this payment")
+    opened.keyboard.press("Enter")
+    press(opened, "n")
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844},
+        has_touch=True,
+        is_mobile=True,
+        storage_state=opened.context.storage_state(),
+    )
+    page = context.new_page()
+    page.set_default_timeout(SLOW)
+    for path in ("", "judged", "board", "models", "log"):
+        page.goto(opened.address + path)
+        if not path:
+            page.locator("#history table").wait_for()
+        assert page.evaluate(CUT_OFF) == [], path
+        assert page.evaluate(TOO_LOW) == [], path
+        assert "Undo with z" not in page.locator("body").inner_text()
+        assert "press" not in page.content()
+    page.goto(f"{opened.address}judged")
+    assert page.get_by_role("button", name="Reopen").bounding_box()["x"] < 390
+    (note,) = page.locator("td[data-label=Note]").all()
+    label = "getComputedStyle(document.querySelector('td[data-label=Note]'), '::before').content"
+    assert page.evaluate(label) == '"Note"'
+    assert note.is_visible()
     context.close()
 
 

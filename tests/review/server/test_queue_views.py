@@ -1,6 +1,7 @@
 """Analysts work: cards, verdicts, undo, search, and what may go wrong."""
 
 import re
+from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -71,7 +72,7 @@ def test_a_verdict_is_recorded_with_all_that_is_known(browser, review):
     assert (event.model, event.reason, event.rank >= 1) == (1, "highest", True)
     assert event.dealt_at <= event.at
     assert card_id(answer.text) != first
-    assert f"{first}: an anomaly. Undo with z." in answer.text
+    assert f"{first}: an anomaly. Undo with z." in Page(answer.text).text
 
 
 def test_a_verdict_that_is_sent_twice_is_recorded_once(browser, review):
@@ -512,7 +513,7 @@ def test_rows_without_an_id_are_called_by_their_number(tmp_path):
     browser = open_locally(review)
     first = card_id(browser.get("/").text)
     assert first.startswith("row ")
-    assert f"{first}: normal. Undo with z." in browser.judge("normal").text
+    assert f"{first}: normal. Undo with z." in Page(browser.judge("normal").text).text
     for path in ("/judged", "/log"):
         assert first in browser.get(path).text
     review.close()
@@ -561,8 +562,34 @@ def test_a_table_that_is_replaced_under_the_page_is_refused(tmp_path):
 
 def test_only_what_is_asked_for_is_sent_to_a_page_that_is_there(browser):
     part = browser.client.get("/", headers={"hx-request": "true"}).text
-    assert part.startswith('<main id="main"')
+    title = f"<title>{card_id(part)} · payments.parquet</title>\n"
+    assert part.startswith(f'{title}<main id="main"')
     assert "<html" not in part
+
+
+def test_a_piece_of_a_page_leaves_its_title_and_its_status(tmp_path):
+    browser = open_locally(small_review(tmp_path, entity="shop"))
+    for path in ("/history?row=1", "/training"):
+        piece = browser.client.get(path, headers={"hx-request": "true"}).text
+        assert piece.startswith('<main id="main"')
+        assert "hx-swap-oob" not in piece
+
+
+def test_values_are_written_as_people_write_them(tmp_path):
+    n_rows, midnight = 60, datetime(2026, 3, 1)
+    amounts = [10615.764036397875, 5000.0, 1234.5] * 20
+    table = {"id": [f"P{i}" for i in range(n_rows)], "amount": amounts, "kind": ["a", "b"] * 30}
+    table["day"] = [midnight] * 30 + [midnight.replace(hour=7)] * 30
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    review = open_review(tmp_path / "t.parquet", tmp_path / "r.db", who="boot", id_column="id")
+    browser = open_locally(review)
+    page = browser.get("/", row="0").text
+    assert '<td class="own" title="10615.764036397875">10,616</td>' in page
+    assert '<td class="own" title="2026-03-01 00:00:00">2026-03-01</td>' in page
+    assert '<td class="own" title="5000.0">5000</td>' in browser.get("/", row="1").text
+    assert '<td class="own" title="1234.5">1,234.5</td>' in browser.get("/", row="2").text
+    assert '<td class="own">2026-03-01 07:00:00</td>' in browser.get("/", row="30").text
+    review.close()
 
 
 def test_the_history_of_an_entity_is_shown(tmp_path):

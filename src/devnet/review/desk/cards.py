@@ -1,8 +1,10 @@
 """What a card shows: a row beside typical values and beside the labelled anomaly most like it."""
 
+from datetime import datetime, time
+from math import isfinite
 from typing import Any, NamedTuple
 
-from devnet.core.wording import contribution_text, count_text, one_in_text, score_text
+from devnet.core.wording import contribution_text, count_text, number_text, one_in_text, score_text
 from devnet.report.page import short
 from devnet.report.spread_chart import spread_chart
 from devnet.review.desk.desk import Desk
@@ -12,6 +14,7 @@ from devnet.tables.explainer import Explanation
 
 MOST_COLUMNS = 200  # of a card
 MOST_LIKE = 20  # rows folded into a card that are named
+MOST_WRITTEN = 1e15  # larger numbers are rounded
 WHY = {
     HIGHEST: "one of the highest rows that nobody has judged",
     RANDOM: "drawn at random, to estimate how many anomalies are missed",
@@ -19,6 +22,13 @@ WHY = {
     CHOSEN: "you searched for it",
 }
 OWN = {ANOMALY: "an anomaly", NORMAL: "normal"}  # labels of the table itself
+
+
+class Value(NamedTuple):
+    """A value of a row as a person would write it."""
+
+    text: str
+    full: str = ""  # as the table has it, if that is something else
 
 
 class ReasonLine(NamedTuple):
@@ -35,9 +45,9 @@ class ColumnLine(NamedTuple):
     """One column of the row."""
 
     name: str
-    value: str
+    value: Value
     typical: str
-    nearest: str  # the value of the labelled anomaly that is most like the row
+    nearest: Value  # that of the labelled anomaly that is most like the row
     is_reason: bool
 
 
@@ -152,17 +162,31 @@ def _column_lines(desk: Desk, found: Explanation, nearest: dict[str, Any]) -> li
     return [
         ColumnLine(
             short(name),
-            _value_text(values[name]),
+            _value(values[name]),
             short(typical.get(name, "")),
-            _value_text(nearest.get(name)) if nearest else "",
+            _value(nearest.get(name)) if nearest else Value(""),
             name in reasons,
         )
         for name in order
     ]
 
 
-def _value_text(value: Any) -> str:
-    return "missing" if value is None else short(value)
+def _value(value: Any) -> Value:
+    if value is None:
+        return Value("missing")
+    text, full = short(_written(value)), short(value)
+    return Value(text, "" if text == full else full)
+
+
+def _written(value: Any) -> Any:
+    """A number without digits that say nothing, and a day without its midnight."""
+    if isinstance(value, float) and isfinite(value):
+        if value == round(value, 2) and abs(value) < MOST_WRITTEN:
+            return f"{value:.0f}" if value == int(value) else f"{value:,}"
+        return number_text(value)
+    if isinstance(value, datetime) and value.timetz() == time():
+        return value.date()
+    return value
 
 
 class HistoryLine(NamedTuple):
@@ -173,7 +197,7 @@ class HistoryLine(NamedTuple):
     is_this: bool
     score: str
     verdict: str
-    values: list[str]
+    values: list[Value]
 
 
 class History(NamedTuple):
@@ -203,7 +227,7 @@ def show_history(desk: Desk, row: int) -> History | None:
             number == row,
             score_text(float(scores[number])),
             _verdict(desk, number, key),
-            [_value_text(values.get(column)) for column in columns],
+            [_value(values.get(column)) for column in columns],
         )
         for number, key, values in zip(numbers, ids, rows, strict=True)
     ]

@@ -49,7 +49,7 @@ class ModelViews:
     def training(self, visit: Visit) -> Response:
         """How far the training is; when it is done, the page that asked is shown anew."""
         state = self._state()
-        answer = self._site.page("training.html", visit, **state)
+        answer = self._site.page("training.html", visit, is_piece=True, **state)
         if visit.is_part and state["progress"] is None:
             answer.headers["HX-Refresh"] = "true"
         return answer

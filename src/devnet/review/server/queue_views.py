@@ -81,6 +81,7 @@ class QueueViews:
             last=last,
             last_name=name,
             said=done or _said(last, name, lease),
+            can_undo=last is not None and not done,
             token=token_urlsafe(18),
         )
 
@@ -114,7 +115,8 @@ class QueueViews:
     def history(self, visit: Visit) -> Response:
         """Other rows of the same entity."""
         row = _number(visit.query, "row")
-        return self._site.page("history.html", visit, history=show_history(self._desk, row))
+        history = show_history(self._desk, row)
+        return self._site.page("history.html", visit, history=history, is_piece=True)
 
     def search(self, visit: Visit) -> Response:
         """Go to a row by its name."""
@@ -199,7 +201,7 @@ def _said(last: Event | None, name: str, lease: Lease | None) -> str:
     rows = (
         "" if last.together == 1 else f" and {count_text(last.together - 1, 'row', 'rows')} like it"
     )
-    return f"{cut(name)}{rows}: {SAID[last.verdict]}. Undo with z."
+    return f"{cut(name)}{rows}: {SAID[last.verdict]}."
 
 
 def _number(fields: Mapping[str, str], name: str) -> int:

@@ -107,6 +107,8 @@ class Site:
             "pages": [one[:2] for one in self._listed if visitor and visitor.may(one[2])],
             "here": "",
             "said": "",
+            "can_undo": False,  # whether what is said can be taken back
+            "is_piece": False,  # of a page that is there, and keeps its title and what it said
         }
         text = self._templates.get_template(template).render(shared | facts)
         return HTMLResponse(text, status)
