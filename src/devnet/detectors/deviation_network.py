@@ -20,8 +20,8 @@ class DevNet(DeviationDetector):
     while those of anomalies deviate from it by at least `margin` standard deviations. A score
     therefore reads as a Z-score: 0 is typical, 5 is what a labelled anomaly should reach.
 
-    The defaults are the paper's settings. The columns of X should have similar ranges; the paper
-    scales them to [0, 1].
+    The defaults are the paper's settings. The columns of X should have similar ranges; the data
+    that its authors published are scaled to [0, 1].
 
     Parameters
     ----------
