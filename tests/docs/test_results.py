@@ -11,9 +11,11 @@ from support.documents import DOCUMENTS, README, ROOT, TEXTS
 from devnet.cli.main import main
 from devnet.experiments.claim_evidence import Evidence
 from devnet.experiments.claims import read_claims
-from devnet.experiments.plan import read_experiments
+from devnet.experiments.plan import read_experiment, read_experiments
+from devnet.experiments.protocol import TEST_SHARE
 from devnet.experiments.results import read_results
 from devnet.experiments.verdicts import Verdict, check, tally_text
+from devnet.experiments.verification import read_verification
 
 
 @cache
@@ -123,6 +125,91 @@ def test_the_summary_is_that_of_the_committed_results(method):
     row = " | ".join([method, *(f"{mean:.3f}" for mean in means)])
     assert f"| {row} |" in TEXTS["docs/explanation/results.md"]
     assert f"{method} {means[0]:.3f}" in README
+
+
+def means_of(name):
+    """Mean AUC-PR of each cell: {(settings, data set): {method: mean}}."""
+    values = {}
+    for record in committed(name):
+        cell = values.setdefault((repr(record.settings), record.dataset), {})
+        cell.setdefault(record.method, []).append(record.metrics["AUC-PR"])
+    return {
+        place: {method: sum(runs) / len(runs) for method, runs in cell.items()}
+        for place, cell in values.items()
+    }
+
+
+def test_averages_over_the_paper_s_own_sets_are_those_of_the_committed_results():
+    own = [
+        cell
+        for (_, dataset), cell in means_of("effectiveness").items()
+        if dataset not in ("URL", "news20")  # which stand in for its
+    ]
+    assert len(own) == 7
+    means = [
+        f"{sum(cell[method] for cell in own) / 7:.3f}"
+        for method in ("deviation ensemble", "PU trees", "DevNet")
+    ]
+    said = "{}, {} and {}".format(*means)
+    for text in (TEXTS["docs/explanation/results.md"], README):
+        assert said in " ".join(text.split())
+
+
+def test_all_sets_on_which_others_are_better_are_named():
+    text = TEXTS["docs/explanation/results.md"]
+    said = text.split("Where others are better, in AUC-PR:")[1].split("\n\n")[1]
+    named = {}  # methods ahead by (experiment, data set)
+    for name in ("effectiveness", "data_efficiency", "contamination"):
+        for (_, dataset), cell in means_of(name).items():
+            ensemble = cell["deviation ensemble"]
+            ahead = [m for m, mean in cell.items() if round(mean - ensemble, 3) >= 0.006]
+            if ahead:
+                named.setdefault((name, dataset), set()).update(ahead)
+    networks = {"DevNet", "DSVDD", "FSNet", "REPEN"}
+    assert named == {
+        ("effectiveness", "fraud"): {"DevNet"},
+        ("data_efficiency", "donors"): {"DevNet", "FSNet"},
+        ("data_efficiency", "backdoor"): {"DSVDD"},
+        ("data_efficiency", "fraud"): {*networks, "PU trees"},
+        ("contamination", "donors"): {"DevNet", "FSNet"},
+        ("contamination", "fraud"): {*networks, "gradient boosting"},
+    }
+    for _, dataset in named:
+        assert dataset in said
+        rows = TEXTS["docs/explanation/limits.md"].split("## Where it loses")[1].split("\n\n")[1]
+        assert dataset in rows
+
+
+def test_the_shares_of_made_anomalies_are_those_of_the_protocol():
+    sizes = {record.dataset: record.data for record in committed("effectiveness")}
+    lines = TEXTS["docs/explanation/results.md"].splitlines()
+    names = next(one for one in lines if one.startswith("| contamination | donors")).split(" | ")
+    for contamination in (0.02, 0.05, 0.1, 0.15, 0.2):
+        shares = []
+        for name in (one.strip(" |") for one in names[1:]):
+            n_anomalies = sizes[name]["n_anomalies"]
+            n_normal = sizes[name]["n_rows"] - n_anomalies
+            n_train = n_normal - round(TEST_SHARE * n_normal)
+            n_hidden = round(n_train * contamination / (1 - contamination))
+            n_spare = n_anomalies - round(TEST_SHARE * n_anomalies) - 30
+            shares.append(f"{100 * max(0, n_hidden - n_spare) / n_hidden:.0f}")
+        assert f"| {contamination:.0%} | {' | '.join(shares)} |" in lines
+        if contamination in (0.02, 0.2):
+            noted = read_experiment("contamination", ROOT / "experiments").notes[1]
+            of_sets = {
+                name.strip(" |"): share for name, share in zip(names[1:], shares, strict=True)
+            }
+            for name, share in of_sets.items():
+                assert share == "0" or re.search(rf"\b{share}% (of .+? )?on {name}", noted)
+
+
+def test_what_was_repeated_is_what_the_verification_says():
+    found = read_verification(ROOT / "experiments" / "verification.json")
+    text = " ".join(TEXTS["docs/explanation/results.md"].split())
+    n_all = len(read_experiments(ROOT / "experiments"))
+    assert f"{len(found.experiments)} of the {n_all} experiments were repeated" in text
+    totals = found.totals
+    assert f"{totals['n_equal']:,} of {totals['n_runs']:,} repeated runs are equal" in text
 
 
 def cells(*values):

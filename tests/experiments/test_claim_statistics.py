@@ -88,6 +88,13 @@ def test_the_p_value_is_that_of_the_signed_rank_test():
     assert found == pytest.approx([stats.wilcoxon(differences).pvalue])
 
 
+def test_of_the_p_values_of_several_methods_the_largest_counts():
+    cells, sets = nine([0.01, 0.02, 0.03, -0.005, 0.04, 0.05, 0.06, 0.07, 0.08])
+    alone = statistics.p_value(cells, sets, method="A", over=["B"])
+    assert statistics.p_values(cells, sets, methods=["A"], over=["B"]) == alone
+    assert statistics.p_values(cells, sets, methods=["A", "B"], over=["B"]) == [1]
+
+
 def test_a_method_that_is_worse_is_not_significantly_better():
     differences = [-0.01, -0.02, -0.03, -0.04, -0.05, -0.06]
     assert statistics.p_value(*nine(differences), method="A", over=["B"])[0] == 1
@@ -108,6 +115,8 @@ def test_a_change_is_from_the_first_to_the_last_setting():
         1 / 3
     )
     assert statistics.kept(*everything, method="C")[0] == pytest.approx(75)
+    # A keeps 160%, B 350%
+    assert statistics.kept(*everything, method="A", over=["B", "C"])[0] == pytest.approx(-190)
 
 
 def test_falls_are_from_a_higher_mean_to_a_later_one():
@@ -140,14 +149,6 @@ def test_times_are_compared_in_the_largest_setting():
     everything = at(figures), scope("p", n=2)
     assert statistics.ratio(*everything, method="A", over=["B", "C"])[0] == 2
     assert statistics.slowest(*everything, method="B", over=["A", "C"])[0] == 5
-
-
-def test_the_exponent_of_growth_is_the_steepest():
-    figures = {"A": {"p": [5, 10, 20, 40]}, "B": {"p": [25, 100, 400, 1600]}}
-    everything = at(figures), scope("p", n=4)
-    words = {"growing": "n_labelled"}
-    assert statistics.slope(*everything, methods=["A"], **words)[0] == pytest.approx(1)
-    assert statistics.slope(*everything, methods=["A", "B"], **words)[0] == pytest.approx(2)
 
 
 def test_the_highest_value_is_in_percent():

@@ -8,9 +8,11 @@ import pytest
 from support.experiments import experiment, runs
 
 from devnet.datasets.catalogue import DATASETS
+from devnet.experiments.cells import Cells
 from devnet.experiments.claim_evidence import Evidence
 from devnet.experiments.claims import Claim
 from devnet.experiments.published import TABLE_1
+from devnet.experiments.runtime_results import growth_of
 from devnet.experiments.verdicts import Verdict, check, claim_tables, tally_text
 
 METHODS = ["DevNet", "REPEN", "DSVDD", "FSNet", "iForest"]
@@ -109,6 +111,8 @@ def test_sets_that_stand_in_for_the_paper_s_do_not_count():
     assert without.verdict is Verdict.HOLDS
     everything = replace(CLAIM, ask=CLAIM.ask | {"substitutes": True})
     assert checked(everything, records).verdict is Verdict.PARTLY
+    alike = f"without URL {without.ours}"
+    assert checked(everything, records).remark == alike
     alone = replace(CLAIM, ask=CLAIM.ask | {"datasets": ["URL"]})
     found = checked(alone, records)
     assert found.verdict is Verdict.UNTESTABLE
@@ -177,8 +181,8 @@ def test_other_methods_may_be_those_of_another_experiment():
     assert found.answer.paper == pytest.approx(16, abs=0.5)  # as the paper says
 
 
-def runtime(seconds):
-    grid = [{"n_rows": [1000, 2000, 4000], "n_columns": [7]}]
+def runtime(seconds, sizes=(1000, 2000, 4000)):
+    grid = [{"n_rows": list(sizes), "n_columns": [7]}]
     methods = {name: {"method": "DevNet"} for name in seconds}
     made = experiment(
         measure="runtime", paper="", grid=grid, datasets=["synthetic"], methods=methods
@@ -197,9 +201,38 @@ def test_times_are_those_of_training_and_scoring():
     words = {"metric": "seconds", "growing": "n_rows"}
     claim = replace(CLAIM, query="seconds", ask=CLAIM.ask | words, holds_at=10, refuted_at=1)
     assert checked(claim, records, made).ours == "20 times"
-    words |= {"methods": ["DevNet"]}
+    words = {"methods": ["DevNet"], "growing": "n_rows"}
     claim = replace(claim, query="exponent", ask=words, better="lower", holds_at=1, refuted_at=1.2)
     assert checked(claim, records, made).ours == "1.00"
+
+
+def test_an_exponent_is_the_table_s_of_the_steepest_method():
+    """Below 40 rows fixed costs hide growth, so only the larger half of the sizes counts."""
+    hidden = {"DevNet": lambda n: max(n, 40) / 1000, "REPEN": lambda n: n**2 / 1000}
+    made, records = runtime(hidden, [10, 20, 40, 80, 160])
+    ask = {"methods": ["DevNet"], "growing": "n_rows"}
+    words = {"query": "exponent", "better": "lower", "holds_at": 1, "refuted_at": 1.2}
+    claim = replace(CLAIM, ask=ask, **words)
+    found = checked(claim, records, made)
+    assert (found.answer.low, found.answer.value, found.answer.high) == pytest.approx((1, 1, 1))
+    slope = growth_of(Cells(made, records), "DevNet", "both", "n_rows")
+    assert slope == (found.answer.value, found.answer.low, found.answer.high)
+    both = checked(replace(claim, ask=ask | {"methods": ["DevNet", "REPEN"]}), records, made)
+    assert both.answer.value == pytest.approx(2)
+    assert both.remark == "DevNet 1.00, REPEN 2.00"
+    unknown = replace(claim, ask=ask | {"methods": ["FSNet"]})
+    for missing in (checked(unknown, records, made), checked(claim, records[1:], made)):
+        assert missing.verdict is Verdict.NOT_MEASURED
+        assert missing.remark == "devnet experiment run made"
+
+
+def test_the_upper_tail_is_half_of_both():
+    claim = replace(
+        CLAIM, query="upper tail", experiment="", ask={"deviation": 1.959964}, better="lower"
+    )
+    found = checked(replace(claim, holds_at=0.05, refuted_at=0.1), [])
+    assert found.answer.value == pytest.approx(0.025)
+    assert found.remark == "0.05 is of both tails"
 
 
 def sensitivity(auc_pr):
@@ -275,6 +308,9 @@ def test_verdicts_are_counted_in_one_sentence():
     assert tally_text(found) == (
         "Of 4 claims, 1 holds, 1 cannot be tested here and 2 are not measured yet."
     )
+    not_run = replace(none, query="not run", reason="nobody ran it")
+    assert checked(not_run, []).verdict is Verdict.NOT_MEASURED
+    assert checked(not_run, []).remark == "nobody ran it"
     (table,) = claim_tables(found)
     assert [row[3].text for row in table.rows] == [one.verdict for one in found]
 

@@ -54,10 +54,14 @@ def _terminal(checked: Sequence[Checked]) -> str:
 
 def _remarks(found: Sequence[Checked]) -> list[str]:
     """Reasons and missing runs, each said once for a section."""
-    untestable = [
-        f"Cannot be tested here: {one.claim.claim}: {one.remark}."
+    reasons = [
+        f"{str(one.verdict).capitalize()}: {one.claim.claim}: {one.remark}."
         for one in found
-        if one.verdict is Verdict.UNTESTABLE
+        if one.verdict is Verdict.UNTESTABLE or one.claim.reason
     ]
-    missing = [f"Run {one.remark}" for one in found if one.verdict is Verdict.NOT_MEASURED]
-    return untestable + missing
+    missing = [
+        f"Run {one.remark}"
+        for one in found
+        if one.verdict is Verdict.NOT_MEASURED and not one.claim.reason
+    ]
+    return reasons + missing

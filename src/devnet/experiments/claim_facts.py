@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
-from devnet.core.wording import is_number
+from devnet.core.wording import decimals_text, is_number
 from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.records import Likeness
 from devnet.experiments.claim_evidence import Evidence, NotMeasuredError, Place, command
+from devnet.experiments.plan import SYNTHETIC
 from devnet.experiments.protocol import TEST_SHARE
+from devnet.experiments.runtime_results import growth_of
 
 
 class Fact(NamedTuple):
@@ -18,6 +21,7 @@ class Fact(NamedTuple):
     numbers: np.ndarray  # (1 + draws,)
     out_of: int = 0
     detail: str = ""
+    interval: tuple[float, float] | None = None  # if it is not that of the draws
 
 
 def sets_as_published(evidence: Evidence, experiment: str) -> Fact:
@@ -103,6 +107,28 @@ def best_other_value(
     best = max(changes, key=lambda value: float(changes[value][0]))
     tried = f"{min(changes):g} to {max(changes):g} tried"
     return Fact(changes[best], detail=f"at {best:g}; {tried}")
+
+
+def exponent(evidence: Evidence, experiment: str, *, methods: Sequence[str], growing: str) -> Fact:
+    """Exponent of growth of seconds to fit and score; with several methods, the steepest.
+
+    It is the slope in the experiment's table, with the same interval.
+    """
+    cells = evidence.cells(experiment)
+    for settings in dict(cells.experiment.growths())[growing]:
+        for method in methods:
+            evidence.runs(Place(experiment, SYNTHETIC, method, settings))  # or it says what to run
+    found = {method: growth_of(cells, method, "both", growing) for method in methods}
+    steepest = max(found.values(), key=lambda one: one.slope)
+    shown = ", ".join(f"{method} {decimals_text(one.slope, 2)}" for method, one in found.items())
+    detail = shown if len(found) > 1 else ""
+    return Fact(np.array([steepest.slope]), 0, detail, (steepest.low, steepest.high))
+
+
+def upper_tail(evidence: Evidence, experiment: str, *, deviation: float) -> Fact:
+    """Probability that a standard Gaussian exceeds a deviation; no run is asked."""
+    one_sided = float(stats.norm.sf(deviation))
+    return Fact(np.array([one_sided]), detail=f"{2 * one_sided:.6g} is of both tails")
 
 
 def _changes(

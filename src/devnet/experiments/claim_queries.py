@@ -29,6 +29,9 @@ SCOPE = {  # what every query may say about its cells
     "over_experiment": "the experiment of the other methods, if it is another one",
 }
 NO_QUERY = "none"  # of claims that cannot be tested
+NOT_RUN = "not run"  # of claims that no experiment runs yet
+NO_QUERIES = (NO_QUERY, NOT_RUN)
+NEEDS_NO_RUNS = ("upper tail",)
 
 
 class Form(NamedTuple):
@@ -106,9 +109,10 @@ QUERIES = {
     "wins": Query(statistics.wins, SHARE, is_sized=True),
     "methods ahead": Query(statistics.ahead, SHARE),
     "p-value": Query(statistics.p_value, P_VALUE, has_rivals=True),
+    "p-values": Query(statistics.p_values, P_VALUE, has_rivals=True),
     "change": Query(statistics.change, AUC),
     "methods moving": Query(statistics.moving, SHARE),
-    "kept": Query(statistics.kept, PERCENT),
+    "kept": Query(statistics.kept, PERCENT, has_rivals=True),
     "labels saved": Query(statistics.labels_saved, PERCENT),
     "falls": Query(statistics.falls, SHARE),
     "steadier": Query(statistics.steadier, AUC),
@@ -116,7 +120,6 @@ QUERIES = {
     "highest": Query(statistics.highest, PERCENT),
     "seconds": Query(statistics.ratio, TIMES, of="median", has_rivals=True),
     "slowest": Query(statistics.slowest, TIMES, of="median"),
-    "exponent": Query(statistics.slope, EXPONENT, of="median"),
 }
 FACTS: dict[str, tuple[Callable[..., facts.Fact], Form]] = {
     "sets as in the paper": (facts.sets_as_published, SHARE),
@@ -124,6 +127,8 @@ FACTS: dict[str, tuple[Callable[..., facts.Fact], Form]] = {
     "anomaly shares": (facts.anomaly_shares, SHARE),
     "largest change": (facts.largest_change, AUC),
     "best other value": (facts.best_other_value, AUC),
+    "exponent": (facts.exponent, EXPONENT),
+    "upper tail": (facts.upper_tail, Form(lambda value: f"{value:.3g}")),
 }
 
 
@@ -140,7 +145,7 @@ def ask(evidence: Evidence, experiment: str, query: str, words: dict[str, Any]) 
     if query in FACTS:
         find, form = FACTS[query]
         found = find(evidence, experiment, **words)
-        low, high = interval(found.numbers)
+        low, high = found.interval or interval(found.numbers)
         return Answer(float(found.numbers[0]), low, high, None, form, found.out_of, found.detail)
     return _measured(evidence, experiment, QUERIES[query], words)
 
@@ -182,6 +187,7 @@ def _measured(evidence: Evidence, experiment: str, query: Query, words: dict[str
         with contextlib.suppress(NotPublishedError):
             paper = float(query.statistic(theirs, scope, **own)[0])
     details = [_by_rival(query, ours, scope, own)] if query.has_rivals else []
+    details += [_without_stand_ins(evidence, experiment, query, ours, scope, own)]
     details += [f"no runs of {', '.join(left_out)}"] if left_out else []
     return Answer(
         float(numbers[0]),
@@ -229,14 +235,32 @@ def _methods(words: dict[str, Any]) -> list[str]:
 
 
 def _by_rival(query: Query, at: At, scope: Scope, words: dict[str, Any]) -> str:
-    """The number for each of several other methods."""
-    if len(words["over"]) < 2:
+    """The number for each of several other methods, or for each method."""
+    word = "methods" if "methods" in words else "over"
+    if len(words.get(word, [])) < 2:
         return ""
     found = {
-        rival: query.statistic(at, scope, **(words | {"over": [rival]}))[0]
-        for rival in words["over"]
+        name: query.statistic(at, scope, **(words | {word: [name]}))[0] for name in words[word]
     }
-    return ", ".join(f"{rival} {query.form.write(value)}" for rival, value in found.items())
+    return ", ".join(f"{name} {query.form.write(value)}" for name, value in found.items())
+
+
+def _without_stand_ins(
+    evidence: Evidence,
+    experiment: str,
+    query: Query,
+    at: At,
+    scope: Scope,
+    words: dict[str, Any],
+) -> str:
+    """A percentage without the sets that stand in for the paper's, if it counts some."""
+    cells = evidence.cells(experiment)
+    others = [name for name in scope.datasets if cells.is_substitute(name)]
+    same = [name for name in scope.datasets if name not in others]
+    if query.form is not PERCENT or not (others and same):
+        return ""
+    value = query.statistic(at, Scope(same, scope.settings), **words)[0]
+    return f"without {' and '.join(others)} {query.form.write(value)}"
 
 
 def _out_of(scope: Scope, words: dict[str, Any]) -> int:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from devnet.experiments.statistics import log_slope
 from devnet.experiments.statistics import wilcoxon as signed_rank_test
 
 Settings = dict[str, Any]
@@ -90,6 +89,12 @@ def p_value(at: At, scope: Scope, *, method: str, over: Sequence[str]) -> np.nda
     return np.array([max(_p_value(ours, _all(at, scope, rival)[:, 0]) for rival in over)])
 
 
+def p_values(at: At, scope: Scope, *, methods: Sequence[str], over: Sequence[str]) -> np.ndarray:
+    """The largest p-value that one of several methods has against others."""
+    found = [p_value(at, scope, method=method, over=over) for method in methods]
+    return np.asarray(np.max(found, axis=0))
+
+
 def change(at: At, scope: Scope, *, method: str, over: Sequence[str] = ()) -> np.ndarray:
     """Average over sets of the change from the first to the last setting.
 
@@ -106,13 +111,21 @@ def moving(at: At, scope: Scope, *, methods: Sequence[str], up: bool) -> np.ndar
     return np.asarray(np.mean(found, axis=0))
 
 
-def kept(at: At, scope: Scope, *, method: str) -> np.ndarray:
-    """Percent of the first setting's average that is left at the last setting."""
-    first, last = (
-        np.mean([at(one, s, method) for one in scope.datasets], axis=0)
-        for s in (scope.settings[0], scope.settings[-1])
-    )
-    return np.asarray(100 * last / first)
+def kept(at: At, scope: Scope, *, method: str, over: Sequence[str] = ()) -> np.ndarray:
+    """Percent of the first setting's average that is left at the last setting.
+
+    With others, minus the largest such percentage among them.
+    """
+
+    def share(one: str) -> np.ndarray:
+        first, last = (
+            np.mean([at(dataset, s, one) for dataset in scope.datasets], axis=0)
+            for s in (scope.settings[0], scope.settings[-1])
+        )
+        return np.asarray(100 * last / first)
+
+    others = [share(one) for one in over]
+    return np.asarray(share(method) - np.max(others, axis=0)) if over else share(method)
 
 
 def labels_saved(at: At, scope: Scope, *, method: str, over: Sequence[str]) -> np.ndarray:
@@ -184,17 +197,6 @@ def slowest(at: At, scope: Scope, *, method: str, over: Sequence[str]) -> np.nda
     last = Scope(scope.datasets, scope.settings[-1:])
     largest = np.max([_all(at, last, one).mean(axis=0) for one in over], axis=0)
     return np.asarray(_all(at, last, method).mean(axis=0) / largest)
-
-
-def slope(at: At, scope: Scope, *, methods: Sequence[str], growing: str) -> np.ndarray:
-    """Exponent of growth: the slope on log axes; with several methods, the steepest."""
-    (dataset,) = scope.datasets
-    sizes = [float(s[growing]) for s in scope.settings]
-    found = []
-    for method in methods:
-        seconds = np.array([at(dataset, s, method) for s in scope.settings])  # (sizes, 1 + draws)
-        found.append([log_slope(sizes, column) for column in seconds.T])
-    return np.asarray(np.max(found, axis=0))
 
 
 def _p_value(ours: np.ndarray, theirs: np.ndarray) -> float:

@@ -7,7 +7,13 @@ from typing import Any
 
 from devnet.core.names import known
 from devnet.core.sentence import Setting, UserError
-from devnet.experiments.claim_queries import FACTS, NO_QUERY, QUERIES, parameters
+from devnet.experiments.claim_queries import (
+    FACTS,
+    NEEDS_NO_RUNS,
+    NO_QUERIES,
+    QUERIES,
+    parameters,
+)
 from devnet.experiments.plan import CLAIMS
 
 TEXTS = ("id", "section", "claim", "published", "refuted_by")
@@ -21,7 +27,7 @@ class Claim:
 
     It holds as far as our number, with its interval, goes from `refuted_at`, where nothing of it
     is left, to `holds_at`, the published number. A claim without a query says in `reason` why it
-    cannot be tested.
+    cannot be tested, or why it was not run.
     """
 
     id: str
@@ -78,13 +84,14 @@ def _claim(given: dict[str, Any], path: Path) -> Claim:
 
 
 def _check_query(claim: Claim, given: dict[str, Any]) -> None:
-    known(claim.query, [*QUERIES, *FACTS, NO_QUERY], "query")
+    known(claim.query, [*QUERIES, *FACTS, *NO_QUERIES], "query")
     known(claim.better, BETTER, "value of better")
-    if claim.query == NO_QUERY:
+    if claim.query in NO_QUERIES:
         if not claim.reason:
             raise ValueError("a claim without a query must say why, in reason.")
         return
-    missing = [name for name in MEASURED if name not in given]
+    needed_fields = MEASURED[1:] if claim.query in NEEDS_NO_RUNS else MEASURED
+    missing = [name for name in needed_fields if name not in given]
     if missing:
         raise ValueError(f"{', '.join(missing)} must be given.")
     is_ordered = claim.holds_at >= claim.refuted_at
