@@ -98,6 +98,50 @@ def test_quick_says_so_on_every_table_and_figure_and_leaves_committed_results_al
     assert place != place_of(folder, is_quick=False)
 
 
+def committed_otherwise(folder, change, *, keep=2):
+    """Write the committed runs anew, with other metrics, and perhaps without the last."""
+    path = folder / "results" / "tiny.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        line["metrics"]["AUC-PR"] += change
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines[:keep]))
+
+
+def test_a_difference_in_the_last_bit_is_no_failure_of_a_first_look(folder):
+    committed_otherwise(folder, 1e-12)
+    done = devnet(folder, "reproduce", "--quick", "--workers", "1")
+    assert done.exit_code == 0, done.output
+    assert "0 of 1 repeated runs are equal bit for bit." in done.stdout
+    assert "2 of 2 means lie within" in done.stdout
+
+
+def test_a_comparison_with_other_results_says_nothing_of_the_committed_ones(folder):
+    other = folder / "elsewhere"
+    other.mkdir()
+    (other / "tiny.jsonl").write_text((folder / "results" / "tiny.jsonl").read_text())
+    committed_otherwise(folder, 0.1)
+    done = devnet(folder, "reproduce", "--results", str(other), "--workers", "1")
+    assert done.exit_code == 0, done.output
+    assert not (folder / "verification.json").exists()
+
+
+def test_an_entry_is_outdated_once_there_are_other_results(folder):
+    assert devnet(folder, "reproduce", "--workers", "1").exit_code == 0
+    committed_otherwise(folder, 1e-12)
+    assert devnet(folder, "report").exit_code == 0
+    page = (folder / "report.html").read_text()
+    assert "Outdated, since there are other results now: tiny." in page
+    assert "2 of 2 repeated runs" not in page
+    assert "Not repeated yet" not in page
+
+
+def test_runs_without_a_committed_one_are_told(folder):
+    committed_otherwise(folder, 0.0, keep=1)
+    done = devnet(folder, "reproduce", "--workers", "1")
+    said = "1 of 1 repeated runs are equal bit for bit; 1 more have no committed result."
+    assert said in done.stdout
+
+
 def test_other_code_starts_anew(folder, monkeypatch):
     before = place_of(folder, is_quick=False)
     monkeypatch.setattr(reproduction, "source_key", lambda: "other")
@@ -193,4 +237,6 @@ def test_a_run_of_two_experiments_is_repeated_once(folder):
     found = reproduce(folder, folder / "results", n_workers=1)
     origins = [[record.taken_from for record in records] for _, records in found.found]
     assert origins == [["", ""], ["other", "other"]]
-    assert found.verification.totals["n_equal"] == 4
+    assert [one.verdict.n_equal for one in found.verification.experiments.values()] == [2, 2]
+    totals = found.verification.totals
+    assert (totals["n_runs"], totals["n_equal"]) == (2, 2)

@@ -182,7 +182,8 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
     from devnet.core.whole_file import write_whole
     from devnet.experiments.claims import read_claims
     from devnet.experiments.plan import CLAIMS
-    from devnet.experiments.verification import read_verification
+    from devnet.experiments.reproduction import planned
+    from devnet.experiments.verification import digest_of, read_verification
     from devnet.report.experiments_page import make_page
 
     found = _all_results(folder, results)
@@ -194,7 +195,12 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
     output = output or folder / "report.html"
     said = read_claims(folder) if (folder / CLAIMS).exists() else []
     verification = None if results else read_verification(folder / VERIFICATION)
-    write_whole(output, make_page(found, said, verification=verification).encode())
+    outdated: list[str] = []
+    if verification:
+        digests = {one.name: digest_of(planned(one, records)) for one, records in found}
+        verification, outdated = verification.current(digests)
+    made = make_page(found, said, verification=verification, outdated=outdated)
+    write_whole(output, made.encode())
     if wants_json:
         echo_json({"report": str(output)})
         return
@@ -221,7 +227,7 @@ def verify(
     """Check whether repeated runs give the same results."""
     from devnet.experiments.plan import experiment_names
     from devnet.experiments.results import read_results
-    from devnet.experiments.verification import Verification, repeated
+    from devnet.experiments.verification import Verification, digest_of, repeated
     from devnet.experiments.verification import verify as compare
 
     if against.resolve() == (results or folder / "results").resolve():
@@ -230,7 +236,7 @@ def verify(
     for name in experiment_names(folder):
         old = read_results(against / f"{name}.jsonl")
         new = read_results(_results_path(name, folder, results))
-        found[name] = repeated(compare(old, new), new)
+        found[name] = repeated(compare(old, new), new, digest=digest_of(old))
     verification = Verification(found)
     if output:
         verification.write(output)
@@ -263,7 +269,8 @@ def reproduce(
     You can stop it at any time; the same command resumes, on another day too, as long as the code
     that results depend on is the same. New results and their page have a folder of their own,
     reproduced in the folder of experiments. Each experiment that is done gets its entry in
-    verification.json, which `devnet experiment report` shows; with --quick it is only printed.
+    verification.json, which `devnet experiment report` shows; with --quick or --results it is only
+    printed.
 
     \b
     devnet experiment reproduce
@@ -281,7 +288,7 @@ def reproduce(
     chosen = [known(name, experiment_names(folder), "experiment") for name in names]
 
     def keep(name: str, found: Repeated) -> None:
-        if not quick:
+        if not quick and results is None:  # entries are of the committed results
             path = folder / VERIFICATION
             earlier = read_verification(path) or Verification({})
             earlier.updated({name: found}).write(path)
@@ -337,7 +344,7 @@ def _echo_verdicts(verification: "Verification") -> None:
         verdict = one.verdict
         echo(
             f"{name:<18} {verdict.n_equal} of {verdict.n_runs} runs are equal bit for bit, "
-            f"{verdict.n_missing} are missing; the largest difference is "
+            f"{verdict.n_missing} are missing, {verdict.n_new} are new; the largest difference is "
             f"{verdict.largest_difference:.2g}, {len(verdict.outside)} means lie outside their "
             "intervals"
         )

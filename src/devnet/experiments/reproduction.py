@@ -17,7 +17,13 @@ from devnet.experiments.plan import Experiment, read_experiments
 from devnet.experiments.results import RunRecord, read_results
 from devnet.experiments.runner import Progress, run_experiment
 from devnet.experiments.source_key import source_key
-from devnet.experiments.verification import Repeated, Verification, repeated, verify
+from devnet.experiments.verification import (
+    Repeated,
+    Verification,
+    digest_of,
+    repeated,
+    verify,
+)
 
 ELAPSED = "elapsed.json"  # seconds by experiment, over all sessions
 
@@ -87,22 +93,24 @@ def reproduce(
                 on_progress=on_progress(one.name),
             )
         found.append((one, records))
+        every = read_results(committed / f"{one.name}.jsonl")
+        old = planned(one, every)
         entries[one.name] = repeated(
-            verify(_planned(one, committed), records),
+            verify(old, planned(one, records), every),
             records,
             source=source_key(),
             elapsed_seconds=_read(place / ELAPSED).get(one.name, 0.0),
+            digest=digest_of(old),
         )
         on_repeated(one.name, entries[one.name])
     left_out = [one.title for one, kept in zip(experiments, chosen, strict=True) if kept is None]
     return Reproduction(place, found, left_out, Verification(entries))
 
 
-def _planned(experiment: Experiment, committed: Path) -> Sequence[RunRecord]:
-    """The committed runs that the plan asks for."""
-    planned = {run.key for run in experiment.plan()}
-    records = read_results(committed / f"{experiment.name}.jsonl")
-    return [record for record in records if record.run.key in planned]
+def planned(experiment: Experiment, records: Sequence[RunRecord]) -> list[RunRecord]:
+    """The runs that the plan asks for."""
+    asked = {run.key for run in experiment.plan()}
+    return [record for record in records if record.run.key in asked]
 
 
 @contextmanager

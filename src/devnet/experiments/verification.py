@@ -1,15 +1,20 @@
 """Whether repeated runs give the same results."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from devnet.core.whole_file import write_whole
 from devnet.core.wording import duration_text, interval_text
 from devnet.experiments.results import RunRecord, computing_seconds
 from devnet.experiments.statistics import summarise
+
+ROUNDING = 1e-9  # of a mean; equal runs, or a single one, have no interval of their own
 
 
 class Verdict(NamedTuple):
@@ -21,6 +26,9 @@ class Verdict(NamedTuple):
     largest_difference: float
     outside: list[str]  # cells with a new mean outside the old 95% interval
     n_means: int = 0  # cells compared
+    n_new: int = 0  # in the second set only
+    n_taken: int = 0  # of those in both, runs that another experiment has repeated
+    n_taken_equal: int = 0
 
     @property
     def is_reproduced(self) -> bool:
@@ -29,44 +37,77 @@ class Verdict(NamedTuple):
         return self.n_runs > 0 and not self.n_missing and is_same
 
 
-def verify(old: Sequence[RunRecord], new: Sequence[RunRecord]) -> Verdict:
-    """Compare the metrics of the runs that are finished in both."""
+def verify(
+    old: Sequence[RunRecord], new: Sequence[RunRecord], every: Sequence[RunRecord] = ()
+) -> Verdict:
+    """Compare the metrics of the runs that are finished in both.
+
+    Parameters
+    ----------
+    old, new : sequence of RunRecord
+        The runs to compare.
+    every : sequence of RunRecord, optional
+        All runs of which `old` are some: the widths of intervals are theirs. By default `old`.
+    """
     finished = {record.run.key: record for record in new if not record.error}
-    pairs = [
-        (record, finished[record.run.key])
-        for record in old
-        if not record.error and record.run.key in finished
-    ]
+    earlier = {record.run.key: record for record in old if not record.error}
+    pairs = [(record, finished[key]) for key, record in earlier.items() if key in finished]
     differences = [
         max((abs(one.metrics[name] - other.metrics[name]) for name in one.metrics), default=0.0)
         for one, other in pairs
     ]
-    n_finished = sum(not record.error for record in old)
+    is_equal = [one.metrics == other.metrics for one, other in pairs]
+    is_taken = [bool(other.taken_from) for _, other in pairs]
+    outside, n_means = _outside(pairs, every or old)
     return Verdict(
-        len(pairs),
-        n_finished - len(pairs),
-        sum(one.metrics == other.metrics for one, other in pairs),
-        max(differences, default=0.0),
-        *_outside(pairs),
+        n_runs=len(pairs),
+        n_missing=len(earlier) - len(pairs),
+        n_equal=sum(is_equal),
+        largest_difference=max(differences, default=0.0),
+        outside=outside,
+        n_means=n_means,
+        n_new=len(finished) - len(pairs),
+        n_taken=sum(is_taken),
+        n_taken_equal=sum(np.logical_and(is_equal, is_taken).tolist()),
     )
 
 
-def _outside(pairs: list[tuple[RunRecord, RunRecord]]) -> tuple[list[str], int]:
-    cells: dict[str, list[tuple[float, float]]] = {}
-    for one, other in pairs:
-        settings = ", ".join(f"{name}={value}" for name, value in one.settings.items())
-        for metric, value in one.metrics.items():
-            cell = f"{metric} of {one.method} on {one.dataset} ({settings})"
-            cells.setdefault(cell, []).append((value, other.metrics[metric]))
+def digest_of(records: Sequence[RunRecord]) -> str:
+    """A short text that changes with the metrics of the finished runs, whatever their order."""
+    found = sorted((record.run.key, record.metrics) for record in records if not record.error)
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+
+
+def _outside(
+    pairs: list[tuple[RunRecord, RunRecord]], every: Sequence[RunRecord]
+) -> tuple[list[str], int]:
+    """Cells whose new mean is further from the old one than half their interval; and all cells.
+
+    The old mean is of the same runs as the new one; the interval is as wide as that of all runs,
+    and never narrower than rounding.
+    """
+    old, new = (_cells(part) for part in zip(*pairs, strict=True)) if pairs else ({}, {})
+    spread = _cells([record for record in every if not record.error])
     outside = []
-    for cell, values in cells.items():
-        old, new = (summarise(part) for part in zip(*values, strict=True))
-        low, high = old.interval
-        if old.mean != new.mean and not low <= new.mean <= high:
-            outside.append(
-                f"{cell}: {new.mean:.4f}, was {interval_text(old.mean, low, high, '.4f')}"
-            )
-    return outside, len(cells)
+    for cell, values in old.items():
+        low, high = summarise(spread[cell]).interval
+        half = float(np.fmax((high - low) / 2, ROUNDING))  # nan for a single run
+        was, mean = summarise(values).mean, summarise(new[cell]).mean
+        if mean != was and not abs(mean - was) <= half:
+            shown = interval_text(was, was - half, was + half, ".4f")
+            outside.append(f"{cell}: {mean:.4f}, was {shown}")
+    return outside, len(old)
+
+
+def _cells(records: Sequence[RunRecord]) -> dict[str, list[float]]:
+    """The values of each cell, named for people."""
+    found: dict[str, list[float]] = {}
+    for record in records:
+        settings = ", ".join(f"{name}={value}" for name, value in record.settings.items())
+        for metric, value in record.metrics.items():
+            cell = f"{metric} of {record.method} on {record.dataset} ({settings})"
+            found.setdefault(cell, []).append(value)
+    return found
 
 
 class Repeated(NamedTuple):
@@ -77,6 +118,7 @@ class Repeated(NamedTuple):
     machine: str
     computing_seconds: float  # of all runs, one after the other
     elapsed_seconds: float  # as it was run, over all sessions; 0 if not known
+    digest: str = ""  # of the results that it was compared with
 
 
 def repeated(
@@ -85,12 +127,15 @@ def repeated(
     *,
     source: str = "",
     elapsed_seconds: float = 0.0,
+    digest: str = "",
 ) -> Repeated:
     """A verdict, with what the repeated runs ran on and how long they took."""
     finished = [record for record in records if not record.error]
     machines = sorted({record.versions.get("machine", "") for record in finished})
     seconds = round(computing_seconds(records), 3)
-    return Repeated(verdict, source, ", ".join(machines), seconds, round(elapsed_seconds, 3))
+    return Repeated(
+        verdict, source, ", ".join(machines), seconds, round(elapsed_seconds, 3), digest
+    )
 
 
 @dataclass(frozen=True)
@@ -104,12 +149,13 @@ class Verification:
 
     @property
     def totals(self) -> dict[str, float]:
-        """Sums over the experiments."""
+        """Sums over the experiments; a run of several counts once."""
         found = [one.verdict for one in self.experiments.values()]
         return {
-            "n_runs": sum(verdict.n_runs for verdict in found),
+            "n_runs": sum(verdict.n_runs - verdict.n_taken for verdict in found),
             "n_missing": sum(verdict.n_missing for verdict in found),
-            "n_equal": sum(verdict.n_equal for verdict in found),
+            "n_new": sum(verdict.n_new for verdict in found),
+            "n_equal": sum(verdict.n_equal - verdict.n_taken_equal for verdict in found),
             "n_means": sum(verdict.n_means for verdict in found),
             "n_outside": sum(len(verdict.outside) for verdict in found),
             "computing_seconds": self._sum("computing_seconds"),
@@ -122,6 +168,8 @@ class Verification:
         found = self.totals
         n_inside = found["n_means"] - found["n_outside"]
         missing = f"; {found['n_missing']:,} are missing" if found["n_missing"] else ""
+        if found["n_new"]:
+            missing += f"; {found['n_new']:,} more have no committed result"
         elapsed = found["elapsed_seconds"]
         within = f" in {duration_text(elapsed)}" if elapsed else ""
         machines = "; ".join(sorted({one.machine for one in self.experiments.values()}))
@@ -144,6 +192,15 @@ class Verification:
     def updated(self, experiments: Mapping[str, Repeated]) -> "Verification":
         """With newer entries of some experiments."""
         return Verification({**self.experiments, **experiments})
+
+    def current(self, digests: Mapping[str, str]) -> tuple["Verification", list[str]]:
+        """The entries whose results are still those compared with, and the names of the others."""
+        kept = {
+            name: one
+            for name, one in self.experiments.items()
+            if one.digest and one.digest == digests.get(name)
+        }
+        return Verification(kept), [name for name in self.experiments if name not in kept]
 
     def to_json(self) -> dict[str, Any]:
         """Totals, then each experiment, as JSON values."""

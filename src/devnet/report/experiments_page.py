@@ -75,6 +75,7 @@ class Page(NamedTuple):
     remark: str  # what the reader must know about all results
     verification: Verification | None
     not_repeated: list[str]  # names of experiments that it does not include
+    outdated: list[str]  # of those that have other results now
 
 
 def make_page(
@@ -83,6 +84,7 @@ def make_page(
     *,
     verification: Verification | None = None,
     left_out: Sequence[str] = (),
+    outdated: Sequence[str] = (),
 ) -> str:
     """The page's HTML.
 
@@ -96,6 +98,8 @@ def make_page(
         What running everything again has shown.
     left_out : sequence of str
         Titles of experiments that a first look does not include.
+    outdated : sequence of str
+        Names of experiments that were run again before their results were made anew.
     """
     made = [_section(*one) for one in results if any(not r.error for r in one[1])]
     records = [record for _, found in results for record in found]
@@ -106,10 +110,19 @@ def make_page(
     differences = _differences(results)
     again = verification.experiments if verification else {}
     not_repeated = [
-        section.experiment.name for section in made if section.experiment.name not in again
+        section.experiment.name
+        for section in made
+        if section.experiment.name not in {*again, *outdated}
     ]
     page = Page(
-        checked, made, _environment(records), differences, remark, verification, not_repeated
+        checked,
+        made,
+        _environment(records),
+        differences,
+        remark,
+        verification,
+        not_repeated,
+        list(outdated),
     )
     functions: dict[str, Callable[..., Any]] = {
         "chart": chart,
