@@ -46,6 +46,27 @@ def test_every_experiment_is_documented_and_whole():
         assert done == {run.key for run in experiment.plan()}
 
 
+@pytest.mark.parametrize(
+    "name", ["ablation", "calibration", "contamination", "data_efficiency", "scalability"]
+)
+def test_fewer_runs_have_a_reason_that_the_committed_lines_bear_out(name):
+    experiment = read_experiment(name, ROOT / "experiments")
+    n_checked = 0
+    for part in experiment.fewer:
+        said = [int(seconds) for seconds in re.findall(r"(\d+) s\b", part["reason"])]
+        took = [
+            record.seconds["total"]
+            for record in committed(name)
+            if record.dataset in part["datasets"]
+            and record.method in part.get("methods", experiment.methods)
+            and experiment.n_runs(record.dataset, record.method, record.settings) == part["runs"]
+        ]
+        if said:
+            assert max(said) == round(max(took)), part
+            n_checked += 1
+    assert n_checked > 0
+
+
 @pytest.fixture(scope="module")
 def checked_claims():
     folder = ROOT / "experiments"

@@ -6,7 +6,7 @@ from typing import Any
 from devnet.datasets.catalogue import DATASETS
 from devnet.datasets.records import Likeness
 from devnet.experiments.plan import Experiment
-from devnet.experiments.published import TABLE_1, TABLE_2
+from devnet.experiments.published import P_VALUES, TABLE_1, TABLE_2
 from devnet.experiments.results import RunRecord
 from devnet.experiments.statistics import Summary, summarise
 
@@ -85,6 +85,12 @@ def published(experiment: Experiment, metric: str) -> dict[str, dict[str, float]
             for name, row in TABLE_2.items()
         }
     return {}
+
+
+def published_p_values(experiment: Experiment, metric: str) -> dict[str, float]:
+    """The paper's p-values of its first method against each other one; empty if it has none."""
+    found = P_VALUES.get(experiment.paper, {})
+    return {method: values[RANKING.index(metric)] for method, values in found.items()}
 
 
 def differing_data(records: Iterable[RunRecord]) -> list[str]:

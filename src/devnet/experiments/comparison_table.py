@@ -6,7 +6,13 @@ import numpy as np
 
 from devnet.core.wording import range_text
 from devnet.detectors.methods import RECOMMENDED
-from devnet.experiments.cells import TOLERANCE, Cells, differing_cells, published
+from devnet.experiments.cells import (
+    TOLERANCE,
+    Cells,
+    differing_cells,
+    published,
+    published_p_values,
+)
 from devnet.experiments.statistics import average_interval, wilcoxon
 from devnet.experiments.table import Cell, ResultTable, plus_minus
 
@@ -41,7 +47,7 @@ def comparison_table(cells: Cells, metric: str) -> ResultTable:
     if notes:
         notes.insert(0, f"More than {TOLERANCE} standard deviations from the paper:")
     if len(cells.methods) > 1:
-        rows.append(_p_value_row(ours, theirs))
+        rows.append(_p_value_row(ours, in_paper, published_p_values(cells.experiment, metric)))
         notes.append(
             f"P-values of {cells.methods[0]} against the others are over all sets that both have, "
             "the paper's over its nine."
@@ -114,14 +120,14 @@ def _average(figures: dict[str, dict[str, float]], datasets: list[str]) -> dict[
 
 
 def _p_value_row(
-    ours: dict[str, dict[str, float]], paper: dict[str, dict[str, float]]
+    ours: dict[str, dict[str, float]], in_paper: list[str], paper: dict[str, float]
 ) -> list[Cell]:
     """Wilcoxon signed-rank tests of the first method against each other one."""
     row = [Cell("P-value")]
     for method in next(iter(ours.values())):
         row.append(Cell(_p_value(ours, method)))
-        if any(method in figures for figures in paper.values()):
-            row.append(Cell(_p_value(paper, method)))
+        if method in in_paper:
+            row.append(Cell(f"{paper[method]:.3f}" if method in paper else "-"))
     return row
 
 
