@@ -170,6 +170,14 @@ def test_a_test_of_significance_is_its_own_interval():
     assert found.remark.startswith("REPEN p = 0.004, DSVDD p = 0.004")
 
 
+def test_several_methods_are_significantly_better_if_each_is():
+    words = {"methods": ["DevNet", "DSVDD"], "over": ["iForest"]}
+    claim = replace(CLAIM, query="p-values", ask=words, better="lower", holds_at=0.01)
+    found = checked(replace(claim, refuted_at=0.05), as_published())
+    assert (found.ours, found.verdict) == ("p = 0.004", Verdict.HOLDS)
+    assert found.remark == "DevNet p = 0.004, DSVDD p = 0.004"
+
+
 def test_other_methods_may_be_those_of_another_experiment():
     other = table_1(name="other")
     ablation = experiment(name="ablation", paper="Table 2")
