@@ -108,7 +108,7 @@ class QueueViews:
             again = latest.undoes is not None
             how = "again, by the verdict before" if again else f"now, by {latest.who}"
             return f"{done if again else 'Judged since'}: {name} is {SAID[latest.verdict]} {how}."
-        if desk.is_labelled(row):
+        if desk.own_label(row) is not None:
             return f"{done}: {name} has no verdict now, and the table's own label counts again."
         return f"{done}: {name} is open again, without a label."
 
