@@ -62,6 +62,8 @@ def test_the_whole_journey(devnet, folder):
     assert "AUC-PR" in devnet("table", "quick").stdout
     page = folder / "report.html"
     assert str(page) in devnet("report").stdout.replace("\n", "")
+    table = devnet("report", "--output", "t.csv")  # which would not be a page
+    assert (table.exit_code, "give a name that ends in .html" in table.stderr) == (2, True)
     assert page.read_text().startswith("<!doctype html>")
 
 

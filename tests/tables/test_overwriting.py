@@ -1,6 +1,7 @@
 """Outputs that would replace what they are made from, or become part of the table."""
 
 import os
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -100,6 +101,24 @@ def test_verbs_leave_the_table_as_it_was(folder, words):
     assert "is the table itself" in done.stderr or "same file" in done.stderr
     assert (folder / "q.csv").read_text() == TEXT
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit", "q.csv", "-o", "m.devnet", "--label", "fraud"],
+        ["compare", "q.csv", "--label", "fraud"],
+        ["drift", "m.csv", "q.csv"],
+    ],
+)
+def test_a_report_replaces_nothing_but_pages(names, words):
+    for name in ("labels.csv", "notes.txt", "report"):
+        Path(name).write_text("mine")
+        done = CliRunner().invoke(main, [*words, "--report", name])
+        assert done.exit_code == 2
+        assert f"the report {name} would be a page in HTML" in " ".join(done.stderr.split())
+        assert Path(name).read_text() == "mine"
+    assert not Path("m.devnet").exists()
 
 
 @pytest.fixture

@@ -113,12 +113,11 @@ def compare(
     devnet compare parts/ --labels parts.csv
     devnet compare pump.parquet --series --time time --label fault --length 128
     """
-    from devnet.core.whole_file import check_target
+    from devnet.report.page import check_report
 
     is_images = not deep.series and holds_images(table)
     _refuse_overwriting(table, labels, report, is_images=is_images)
-    if report is not None:
-        check_target(report)
+    check_report(report)
     with _showing_progress(table) as (on_rows, on_fit):
         options = {"methods": methods, "n_repeats": repeats, "random_state": training.seed}
         if is_images:

@@ -52,14 +52,13 @@ def drift(
     devnet drift fraud.devnet today.parquet --report drift.html
     devnet drift fraud.devnet today.parquet; [ $? -eq 3 ] && devnet fit ...
     """
-    from devnet.core.whole_file import check_target
+    from devnet.report.page import check_report
     from devnet.tables import find_drift
     from devnet.tables.overwriting import refuse_overwriting
 
     opened = open_model(model)
-    if report is not None:
-        refuse_overwriting(table, report, model=model)
-        check_target(report)
+    refuse_overwriting(table, report, model=model)
+    check_report(report)
     labelled = None if labels is None else _labelled(labels, table)
     with counting_rows("Comparing", table) as on_rows:
         found = find_drift(opened, table, labelled=labelled, on_rows=on_rows)

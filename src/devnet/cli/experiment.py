@@ -185,6 +185,7 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
     from devnet.experiments.reproduction import planned
     from devnet.experiments.verification import digest_of, read_verification
     from devnet.report.experiments_page import make_page
+    from devnet.report.page import check_report
 
     found = _all_results(folder, results)
     if not any(records for _, records in found):
@@ -193,6 +194,7 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
             "run NAME"
         )
     output = output or folder / "report.html"
+    check_report(output)
     said = read_claims(folder) if (folder / CLAIMS).exists() else []
     verification = None if results else read_verification(folder / VERIFICATION)
     outdated: list[str] = []

@@ -102,6 +102,7 @@ def fit(
     if _fit_deep(table, output, training, labels, deep, report, wants_json, method, policy):
         return
     from devnet.core.whole_file import check_target
+    from devnet.report.page import check_report
     from devnet.tables import TableModel
     from devnet.tables.description import describe_model, fit_notes
     from devnet.tables.overwriting import refuse_overwriting
@@ -111,8 +112,8 @@ def fit(
     start = time.perf_counter()
     wants_cluster(cluster, workers)
     refuse_overwriting(table, output, report)
-    for path in filter(None, (output, report)):
-        check_target(path)
+    check_target(output)
+    check_report(report)
     files = files_of(table)
     given = _given_labels(table, training, labels)
     model = TableModel(

@@ -42,6 +42,7 @@ def fit_images(
         refuse_overwriting_images,
     )
     from devnet.deep.methods import require_torch
+    from devnet.report.page import check_report
 
     start = time.perf_counter()
     require_torch("learning from images")
@@ -49,8 +50,8 @@ def fit_images(
     if deep.head == "steps":
         raise click.UsageError("--head steps is for series; images have 'global' and 'patches'.")
     refuse_overwriting_images(folder, labels, output, report)
-    for path in filter(None, (output, report)):
-        check_target(path)
+    check_target(output)
+    check_report(report)
     head = deep.head or "global"
     settings = PATCH_SETTINGS if head == "patches" else {}
     detector = ImageDevNet(

@@ -43,6 +43,7 @@ def fit_series_table(
     from devnet.deep.methods import require_torch
     from devnet.deep.sequences.sequence_devnet import SequenceDevNet
     from devnet.deep.sequences.series_model import USUAL_LENGTH, USUAL_RATE, SeriesModel
+    from devnet.report.page import check_report
     from devnet.tables.overwriting import refuse_overwriting
 
     start = time.perf_counter()
@@ -53,8 +54,8 @@ def fit_series_table(
     if deep.head == "patches":
         raise click.UsageError("--head patches is for images; series have 'global' and 'steps'.")
     refuse_overwriting(table, output, report)
-    for path in filter(None, (output, report)):
-        check_target(path)
+    check_target(output)
+    check_report(report)
     head, seed = deep.head or "global", training.seed
     model = SeriesModel(
         SequenceDevNet(head=head, random_state=seed, verbose=not wants_json),

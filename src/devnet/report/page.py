@@ -1,14 +1,29 @@
 """From templates to pages."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from devnet.core.wording import cut, visible
+from devnet.core.sentence import UserError
+from devnet.core.whole_file import check_target
+from devnet.core.wording import cut, path_text, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 LONGEST = 160  # characters that a page shows of a text from outside
+SUFFIXES = (".html", ".htm")
+
+
+def check_report(path: Path | None) -> None:
+    """Refuse a file that a report cannot be written to, or that is named like something else."""
+    if path is None:
+        return
+    check_target(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise UserError(
+            f"the report {path_text(path)} would be a page in HTML; give a name that ends in .html."
+        )
 
 
 def short(text: Any) -> str:
