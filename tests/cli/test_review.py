@@ -11,9 +11,12 @@ from urllib.parse import urlencode
 
 import pytest
 from click.testing import CliRunner
-from support.reviews import PASSWORD, quick_model, write_table
+from support.reviews import PASSWORD, quick_model, small_review, write_table
 
 from devnet.cli.main import main
+from devnet.cli.spelling import worded
+from devnet.core.sentence import UserError
+from devnet.review.desk.server_lock import only_server
 
 
 def run(*words, given=None):
@@ -38,6 +41,15 @@ def test_accounts_are_added_listed_changed_and_removed(tmp_path):
     ("words", "sentence"),
     [
         (["--host", "0.0.0.0"], "give --certificate and --key, or the address of a proxy"),
+        (
+            ["--host", "999.1.1.1", "--behind-proxy", "127.0.0.1"],
+            "the host 999.1.1.1 is not an address of this machine; give one that is, such as "
+            "--host 127.0.0.1.",
+        ),
+        (
+            ["--host", "203.0.113.1", "--behind-proxy", "127.0.0.1"],
+            "the host 203.0.113.1 is not an address of this machine",
+        ),
         (["--certificate", "c.pem"], "a certificate needs its key"),
         (["--behind-proxy", "127.0.0.1"], "nobody has an account yet"),
         (["--model", "missing.devnet"], "missing.devnet"),
@@ -54,6 +66,31 @@ def test_what_is_wrong_is_said_in_a_sentence(words, sentence, tmp_path):
     assert done.exit_code == 2
     assert sentence in " ".join(done.output.split())
     assert not (tmp_path / "review.db").exists()
+
+
+def test_options_are_named_as_they_are_typed(tmp_path):
+    store = tmp_path / "review.db"
+    small_review(tmp_path).close()
+    done = run(
+        *("review", tmp_path / "payments.parquet", "--store", store, "--port", 0),
+        *("--label", "shop"),
+    )
+    words = "leave out --label, or give the name of a new store with --store."
+    assert words in " ".join(done.output.split())
+    nowhere = tmp_path / "a_file" / "review.db"
+    with pytest.raises(UserError) as refused, only_server(nowhere):
+        pass
+    assert "give another store with --store." in worded(refused.value)
+
+
+def test_a_table_without_usable_columns_gets_advice_that_can_be_followed(tmp_path):
+    table = tmp_path / "t.csv"
+    rows = "".join(f"P{i},same\n" for i in range(50))
+    table.write_text(f"payment,shop\n{rows}")
+    done = run("review", table, "--store", tmp_path / "review.db", "--port", 0, "--id", "payment")
+    said = " ".join(done.output.split())
+    assert "no column of the table can be used" in said
+    assert "with `devnet fit --categorical` and its model with --model." in said
 
 
 def test_the_page_is_served_until_it_is_stopped(tmp_path):

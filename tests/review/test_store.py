@@ -244,6 +244,10 @@ def _damaged(path):
         (_text, "not a store of labels, or it is damaged .*sqlite3"),
         (_database, "is a database, but not a store of labels"),
         (lambda path: _changed(path, "PRAGMA user_version = 3"), "version 3, and this devnet"),
+        (
+            lambda path: _changed(path, "PRAGMA user_version = 1"),
+            "version 1, made by an earlier devnet, .* export the labels with the earlier one",
+        ),
         (lambda path: _changed(path, "DROP TRIGGER events_no_update"), "changed by another"),
         (lambda path: _changed(path, "CREATE VIEW v AS SELECT 1"), "changed by another"),
         (_damaged, "it is damaged"),

@@ -8,6 +8,9 @@ from typing import Any
 
 MAX_SHOWN = 40  # characters of a text
 UNKNOWN = "unknown"
+_OPENING = re.compile(  # words that begin our sentences, and no name
+    r"(a|an|another|model|neither|no|nobody|not|nothing|only|the|there|this|your) "
+)
 _UNSEEN = re.compile(  # control characters, marks of direction, ends of lines, halves of characters
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -184,6 +187,15 @@ def cut(text: str, size: int = MAX_SHOWN) -> str:
     'a lon...'
     """
     return text if len(text) <= size else text[: size - 3] + "..."
+
+
+def capitalised(text: str) -> str:
+    """A text with a capital, as sentences begin; a name at its beginning stays as it is.
+
+    >>> capitalised("there is no row 7."), capitalised("lena started this already.")
+    ('There is no row 7.', 'lena started this already.')
+    """
+    return text[:1].upper() + text[1:] if _OPENING.match(text) else text
 
 
 def join_words(words: Sequence[str]) -> str:

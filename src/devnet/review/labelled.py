@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from devnet.core.wording import path_text
+from devnet.core.wording import count_text, path_text
 from devnet.review.events import ANOMALY, NORMAL, UNSURE, Event, StoreError
 from devnet.review.reviewed_table import refuse_another
 from devnet.review.row_keys import RowKeys
@@ -85,7 +85,8 @@ def labelled_rows(
     if not n_anomalies and needs_anomalies:
         raise StoreError(
             f"neither {path_text(store.path)} nor {keys.table.name} knows an anomaly "
-            f"({n_normal:,} rows are known to be normal); confirm at least one row first."
+            f"({count_text(n_normal, 'row is', 'rows are')} known to be normal); confirm at least one "
+            "row first."
         )
     if not (n_anomalies or n_normal):
         raise StoreError(

@@ -181,10 +181,16 @@ def check_tables(connection: sqlite3.Connection, path: Path) -> None:
         )
     version = _pragma(connection, "user_version")
     if version != VERSION:
+        export = f"devnet labels export {quote(name)} --output labels.csv"
+        if version < VERSION:
+            raise StoreError(
+                f"{name} is a store of version {version}, made by an earlier devnet, and this one "
+                f"knows version {VERSION}; export the labels with the earlier one, and import them "
+                f"into a new store: {export}"
+            )
         raise StoreError(
             f"{name} is a store of version {version}, and this devnet knows version {VERSION}; use "
-            "a newer devnet, or export the labels with the one that made it: devnet labels export "
-            f"{quote(name)} --output labels.csv"
+            f"a newer devnet, or export the labels with the one that made it: {export}"
         )
     found = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     own = {sql for (sql,) in found if not sql.startswith("CREATE TABLE sqlite_")}

@@ -242,6 +242,13 @@ def test_training_goes_on_in_the_background(opened, review):
     assert "2" in opened.locator(".key dd").first.inner_text()
 
 
+def test_the_sentence_beside_the_buttons_of_models_stands_in_their_middle(opened):
+    follow(opened, "Models")
+    boxes = [opened.locator(f".actions {one}").first.bounding_box() for one in ("button", ".facts")]
+    button, sentence = (box["y"] + box["height"] / 2 for box in boxes)
+    assert abs(button - sentence) < 1
+
+
 def test_nothing_is_said_to_be_recorded_if_the_server_is_gone(opened, review):
     opened.context.set_offline(True)
     opened.keyboard.press("a")

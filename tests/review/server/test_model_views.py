@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from support.payment_tables import make_table
-from support.reviews import card_id, open_for, open_locally, small_review
+from support.reviews import card_id, open_for, open_locally, quick_model, small_review
 
 from devnet import TableModel
 from devnet.core.sentence import UserError
@@ -176,7 +176,7 @@ def test_a_lost_model_file_is_named(review, tmp_path):
     for file in (tmp_path / "review.db.models").iterdir():
         file.unlink()
     review.store.close()
-    with pytest.raises(UserError, match="the model 1 is gone"):
+    with pytest.raises(UserError, match="^model 1 is gone"):
         small_review(tmp_path)
 
 
@@ -264,6 +264,20 @@ def test_the_store_of_another_table_and_another_label_are_told(review, tmp_path)
     table = tmp_path / "payments.parquet"
     with pytest.raises(UserError, match="was made with the labels in 'fraud'"):
         open_review(table, tmp_path / "review.db", who="boot", label="shop")
+
+
+def test_a_model_of_another_table_is_told(tmp_path):
+    quick_model().save(tmp_path / "m.devnet")  # it names rows by "payment"
+    table = make_table(60)[0].drop_columns("payment")
+    pq.write_table(table, tmp_path / "money.parquet")
+    with pytest.raises(UserError, match=r"m\.devnet learned from a table whose column 'payment'"):
+        open_review(
+            tmp_path / "money.parquet",
+            tmp_path / "review.db",
+            who="boot",
+            model=tmp_path / "m.devnet",
+        )
+    assert not (tmp_path / "review.db").exists()
 
 
 def test_changes_since_the_model_learned_are_told(tmp_path):

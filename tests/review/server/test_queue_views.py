@@ -151,7 +151,7 @@ def test_rows_are_found_by_id_and_by_number(browser, review):
     assert card_id(browser.get("/search", id="row 5").text) == key
     missing = browser.get("/search", id="../../etc/passwd")
     assert missing.status_code == 409
-    assert "there is no row &#39;../../etc/passwd&#39;" in missing.text
+    assert "There is no row &#39;../../etc/passwd&#39;" in missing.text
 
 
 def test_a_row_that_was_searched_for_is_no_random_sample(browser, review):
@@ -529,7 +529,7 @@ def test_labels_of_the_table_are_told(review, browser):
 def test_rows_that_are_not_there_get_a_sentence(path, tmp_path):
     browser = open_locally(small_review(tmp_path, entity="shop"))
     answer = browser.client.get(path)
-    assert (answer.status_code, "there is no row" in answer.text) == (409, True)
+    assert (answer.status_code, "There is no row" in answer.text) == (409, True)
 
 
 def test_blocks_of_rows_are_folded_before_they_are_dealt(review, monkeypatch):

@@ -12,7 +12,13 @@ from devnet.core.sentence import Setting, UserError
 from devnet.core.wording import path_text
 from devnet.review.desk.desk import Desk
 from devnet.review.desk.entities import Entities
-from devnet.review.desk.models import ModelFolder, checksum_of, open_model
+from devnet.review.desk.models import (
+    ModelFolder,
+    advising_a_model,
+    check_learned_from,
+    checksum_of,
+    open_model,
+)
 from devnet.review.desk.ranked_table import RankedTable, rank
 from devnet.review.desk.same_table import SameTable
 from devnet.review.desk.training import (
@@ -207,6 +213,7 @@ def open_review(
         with LabelStore(store) as known:
             id_column, label = _as_known(known, table, id_column, label)
     elif given is not None:
+        check_learned_from(model, given, table, id_column)
         id_column, label = id_column or given.id_column_, label or given.label_ or None
     if entity is not None:
         open_table(table).batches([entity])  # refuses a name that it does not have
@@ -214,7 +221,8 @@ def open_review(
     if given is None and not _has_model(store):
         say("Looking for rows that are unlike the others")
         own = None if label is None else OwnLabels(label, anomaly, normal)
-        first = unlabelled_model(table, None, own, entity, id_column=id_column)
+        with advising_a_model():
+            first = unlabelled_model(table, None, own, entity, id_column=id_column)
         id_column = first.id_column_
     say("Reading the keys of all rows")
     keys = RowKeys.read(table, id_column=id_column, label=label)
@@ -236,8 +244,9 @@ def _as_known(
             f"{path_text(store.path)} was made with {has}, so it cannot take those in {label!r}; "
             "leave out ",
             Setting("label"),
-            ", or give the name of a new store: ",
+            ", or give the name of a new store with ",
             Setting("store"),
+            ".",
         )
     source = open_table(table)
     columns = tuple(name for name in source.schema.names if name != known.label)

@@ -24,8 +24,9 @@ def only_server(store: Path) -> Iterator[None]:
     except OSError as error:
         raise UserError(
             f"{path_text(path)} cannot be written ({error.strerror}), so nothing can be kept "
-            "there; make the folder, or give another store: ",
+            "there; make the folder, or give another store with ",
             Setting("store"),
+            ".",
         ) from None
     try:
         _lock(descriptor)

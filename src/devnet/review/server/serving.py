@@ -1,5 +1,6 @@
 """Serving on a socket, until the process is told to stop."""
 
+import errno
 import os
 import socket
 import ssl
@@ -12,9 +13,10 @@ from starlette.types import ASGIApp
 
 from devnet.core.sentence import Setting, UserError
 from devnet.core.wording import path_text
-from devnet.review.server.line import Line
+from devnet.review.server.line import LOCAL, Line
 
 MOST_CONNECTIONS = 500
+NO_ADDRESS = (errno.EADDRNOTAVAIL, socket.EAI_NONAME, socket.EAI_AGAIN, socket.EAI_FAIL)
 Listens = TypeVar("Listens", bound=Line)
 
 
@@ -24,6 +26,13 @@ def bind(listening: Listens) -> tuple[socket.socket, Listens]:
     try:
         found = socket.create_server((listening.host, listening.port), family=family)
     except OSError as error:
+        if error.errno in NO_ADDRESS:
+            raise UserError(
+                f"the host {listening.host} is not an address of this machine; give one that is, "
+                "such as ",
+                Setting("host", LOCAL),
+                ".",
+            ) from None
         raise UserError(
             f"nothing can listen on port {listening.port} of {listening.host}: "
             f"{os.strerror(error.errno) if error.errno else error}. Give another one with ",

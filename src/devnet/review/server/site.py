@@ -10,7 +10,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from devnet.core.sentence import UserError
-from devnet.core.wording import count_text, interval_text, number_text, score_text, share_text
+from devnet.core.wording import (
+    capitalised,
+    count_text,
+    interval_text,
+    number_text,
+    score_text,
+    share_text,
+)
 from devnet.report.page import templates_of
 from devnet.review.server.doors import Door, NotAdmitted
 from devnet.review.server.forms import FormError, read_form
@@ -52,6 +59,7 @@ class Site:
         self._listed: list[tuple[str, str, Role]] = []
         self._templates = templates_of("devnet.review", "devnet.report")
         self._templates.globals.update(
+            capitalised=capitalised,
             count=count_text,
             number=number_text,
             score_text=score_text,
