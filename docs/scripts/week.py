@@ -30,7 +30,7 @@ def judge_cards(review: Review, is_fraud: np.ndarray, day: str) -> None:
     for number, who in zip(range(CARDS), cycle(("ana", "ben")), strict=False):
         row = review.desk.hand(who)[0].leader.row
         verdict, token = ANOMALY if is_fraud[row] else NORMAL, f"{day} {number}"
-        review.desk.judge(who, Verdict(row, review.desk.mark(row), verdict, 0, token))
+        review.desk.judge(who, Verdict(row, review.desk.names.mark(row), verdict, 0, token))
 
 
 def train(review: Review) -> None:

@@ -85,8 +85,8 @@ def labelled_rows(
     if not n_anomalies and needs_anomalies:
         raise StoreError(
             f"neither {path_text(store.path)} nor {keys.table.name} knows an anomaly "
-            f"({count_text(n_normal, 'row is', 'rows are')} known to be normal); confirm at least one "
-            "row first."
+            f"({count_text(n_normal, 'row is', 'rows are')} known to be normal); confirm at least "
+            "one row first."
         )
     if not (n_anomalies or n_normal):
         raise StoreError(

@@ -46,7 +46,7 @@ def verdicts(review):
 def test_a_card_has_its_reasons_and_its_values_beside_typical_ones(browser, review):
     page = browser.get("/").text
     first = card_id(page)
-    row = review.desk.find(first)
+    row = review.desk.names.find(first)
     found = review.desk.shelf.explained([row])[0]
     for part in (found.id, found.reasons[0].column, "Why it stands out", "typical"):
         assert part in page
@@ -231,7 +231,9 @@ def test_folded_rows_are_judged_together_on_request(review, browser):
     lease = fold(desk, "boot")
     others = [one.row for one in lease.like_it]
     keys = desk.keys.of(lease.rows)
-    said = Verdict(lease.leader.row, desk.mark(lease.leader.row), "normal", 0, "t", together=True)
+    said = Verdict(
+        lease.leader.row, desk.names.mark(lease.leader.row), "normal", 0, "t", together=True
+    )
     events = desk.judge("boot", said)
     assert [(event.row, event.together) for event in events] == [(key, 4) for key in keys]
     desk.undo("boot")
@@ -245,7 +247,7 @@ def test_folded_rows_are_judged_together_on_request(review, browser):
 def about(desk, lease, verdict="normal", **more):
     row = lease.leader.row
     said = {"seen": 0, "token": f"{verdict} {row}", "together": True} | more
-    return Verdict(row, desk.mark(row), verdict, **said)
+    return Verdict(row, desk.names.mark(row), verdict, **said)
 
 
 def test_a_card_that_was_taken_back_is_judged_as_it_was_shown(review):
@@ -478,7 +480,7 @@ def test_a_row_that_somebody_else_has_open_is_reopened_and_told_so(review, tmp_p
     )
     assert card_id(answer.text) != first
     assert review.store.labels() == {}
-    assert review.desk.holder(review.desk.find(first)) == "bo"
+    assert review.desk.holder(review.desk.names.find(first)) == "bo"
 
 
 def test_a_row_that_was_judged_since_it_was_reopened_is_told(review, browser):

@@ -95,7 +95,7 @@ def show_card(desk: Desk, lease: Lease) -> ShownCard:
     columns = _column_lines(desk, found, nearest)
     return ShownCard(
         row=leader.row,
-        mark=desk.mark(leader.row),
+        mark=desk.names.mark(leader.row),
         seen=latest.number if latest else 0,
         id=short(found.id),
         score=score_text(leader.score),
@@ -214,7 +214,7 @@ def show_history(desk: Desk, row: int) -> History | None:
     """Rows of the same entity, in the order of the table."""
     if desk.entities is None:
         return None
-    desk.refuse_unknown(row)
+    desk.names.refuse_unknown(row)
     numbers, n_rows = desk.entities.around(row)
     (found,) = desk.shelf.explained([row])
     columns = [one.column for one in found.reasons if one.column != desk.entities.column]

@@ -5,11 +5,10 @@ outside of it, while the lease of a card keeps everybody else away from its rows
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from hashlib import blake2b
 from threading import Lock, RLock, Thread
 
 import numpy as np
@@ -18,6 +17,7 @@ from devnet.core.wording import cut, visible
 from devnet.review.desk.entities import Entities
 from devnet.review.desk.leases import Lease, Leases
 from devnet.review.desk.ranked_table import RankedTable
+from devnet.review.desk.row_names import RowNames
 from devnet.review.desk.said import Said, Sayings
 from devnet.review.desk.same_table import SameTable
 from devnet.review.desk.shelf import Shelf
@@ -39,7 +39,6 @@ from devnet.review.store import LabelStore
 
 HAND = 6  # cards that one analyst has at a time
 AHEAD = 48  # cards whose rows are read before anybody asks for them
-LONGEST_NUMBER = 16  # digits of a row's number
 
 
 class Desk:
@@ -74,6 +73,7 @@ class Desk:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.keys, self.store, self.entities = keys, store, entities
+        self.names = RowNames(keys)
         self.same = same
         self._own = np.full(keys.n_rows, UNKNOWN, np.int8) if own is None else own
         self._known = np.flatnonzero(self._own != UNKNOWN)
@@ -158,7 +158,7 @@ class Desk:
     def open(self, who: str, row: int) -> Lease | None:
         """Lease a certain row; None if somebody else looks at it."""
         with self._lock:
-            self.refuse_unknown(row)
+            self.names.refuse_unknown(row)
             now = self._clock()
             self._take_back(now)
             lease = self._leases.of_row(row)
@@ -189,7 +189,7 @@ class Desk:
     def judge(self, who: str, verdict: Verdict) -> list[Event]:
         """Record a verdict; it is on disk when this returns."""
         self.same.check()
-        key = self._key(verdict.row, verdict.mark)
+        key = self.names.key(verdict.row, verdict.mark)
         with self._lock:
             latest = self._latest.get(key)
             if latest is not None and latest.token == verdict.token:
@@ -274,7 +274,7 @@ class Desk:
     def reopen(self, who: str, row: int, mark: str, *, seen: int, token: str) -> list[Event]:
         """Take a row's label away, the event `seen` by number; the row will be dealt again."""
         self.same.check()
-        key = self._key(row, mark)
+        key = self.names.key(row, mark)
         try:
             events = self.store.add(REOPENED, [Judged(key)], who=who, token=token, seen={key: seen})
         except JudgedMeanwhile as meanwhile:
@@ -337,53 +337,9 @@ class Desk:
         with self._lock:
             return self._queue.n_open
 
-    def gone(self, names: Collection[str]) -> set[str]:
-        """Which of these keys the table does not have."""
-        return {name for name, row in zip(names, self.keys.find([*names]), strict=True) if row < 0}
-
-    def find(self, text: str) -> int:
-        """The number of the row with an id, or of "row 17"; raises a DeskError."""
-        text = text.strip()
-        found = int(self.keys.find([text])[0])
-        number = text.lower().removeprefix("row").strip().replace(",", "")
-        if found < 0 and number.isdecimal() and len(number) < LONGEST_NUMBER:
-            found = int(number) if int(number) < self.keys.n_rows else found
-        if found < 0:
-            by = self.keys.table.id_column
-            what = "its number, such as row 17" if by is None else f"its {by}, or its row number"
-            raise DeskError(f"there is no row {cut(visible(text))!r}; give {what}.")
-        return found
-
-    def name(self, key: str) -> str:
-        """A row as cards call it: by its id, or by its number if it has none."""
-        number = -1 if self.keys.table.id_column is not None else int(self.keys.find([key])[0])
-        return key if number < 0 else f"row {number}"
-
     def own_label(self, row: int) -> str | None:
         """What the table itself calls a row: an anomaly, normal, or nothing."""
         return {STATES[one]: one for one in LABELS}.get(int(self._own[row]))
-
-    def mark(self, row: int) -> str:
-        """What tells a row from one with the same number in another table."""
-        return _mark(self.keys.of([row])[0])
-
-    def _key(self, row: int, mark: str) -> str:
-        self.refuse_unknown(row)
-        (key,) = self.keys.of([row])
-        if _mark(key) != mark:
-            raise DeskError(
-                "the row that you judged is not in this table any more, so nothing was recorded. "
-                "Open the queue again; if the table was replaced by mistake, put it back."
-            )
-        return key
-
-    def refuse_unknown(self, row: int) -> None:
-        """Raise a DeskError if the table does not have a row."""
-        if not 0 <= row < self.keys.n_rows:
-            raise DeskError(
-                f"there is no row {row:,}: {self.keys.table.name} has {self.keys.n_rows:,} rows. "
-                "Nothing was recorded."
-            )
 
     def _own_lease(self, who: str, verdict: Verdict) -> Lease:
         """The lease of the card that somebody judges; others may have got it meanwhile."""
@@ -448,10 +404,6 @@ class Desk:
         leader, *like_it = map(self.ranked.standing, [card.row, *card.like_it])
         dealt = Dealt(card.reason, datetime.now(UTC), card.probability)
         return Lease(who, leader, tuple(like_it), dealt, self.ranked.model)
-
-
-def _mark(key: str) -> str:
-    return blake2b(key.encode(), digest_size=8).hexdigest()
 
 
 def _follow(queue: Queue, latest: Sequence[tuple[int, Event]]) -> None:

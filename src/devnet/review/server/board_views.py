@@ -39,7 +39,7 @@ class BoardViews:
         review = self._review
         with review.store.snapshot():
             events, models = review.store.events(), review.store.models()
-        gone = review.desk.gone({event.row for event in events})
+        gone = review.desk.names.gone({event.row for event in events})
         board = make_board(events, models, review.desk.n_open, gone)
         return self._site.page(
             "board.html", visit, here="/board", board=board, in_use=review.in_use.number
@@ -52,7 +52,7 @@ class BoardViews:
             "log.html",
             visit,
             here="/log",
-            events=[(self._review.desk.name(one.row), one) for one in events[::-1][:SHOWN]],
+            events=[(self._review.desk.names.name(one.row), one) for one in events[::-1][:SHOWN]],
             n_events=len(events),
         )
 

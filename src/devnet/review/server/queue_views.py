@@ -68,7 +68,7 @@ class QueueViews:
         hand = self._desk.hand(who)
         at = hand.index(lease) if lease in hand else 0
         last = self._desk.last_said(who)
-        name = "" if last is None else self._desk.name(last.row)
+        name = "" if last is None else self._desk.names.name(last.row)
         return self._site.page(
             "queue.html",
             visit,
@@ -99,9 +99,9 @@ class QueueViews:
         if done is None:
             return ""
         desk, row = self._desk, _number(query, "row")
-        desk.refuse_unknown(row)
+        desk.names.refuse_unknown(row)
         (key,) = desk.keys.of([row])
-        latest, name = desk.latest_of(key), cut(desk.name(key))
+        latest, name = desk.latest_of(key), cut(desk.names.name(key))
         if latest is None:
             return ""
         if latest.verdict != REOPENED:
@@ -120,7 +120,7 @@ class QueueViews:
 
     def search(self, visit: Visit) -> Response:
         """Go to a row by its name."""
-        row = self._desk.find(visit.query.get("id", ""))
+        row = self._desk.names.find(visit.query.get("id", ""))
         return RedirectResponse(f"/?row={row}", 303)
 
     def judged(self, visit: Visit) -> Response:
@@ -133,9 +133,9 @@ class QueueViews:
         lines = [
             JudgedLine(
                 number,
-                self._desk.name(event.row),
+                self._desk.names.name(event.row),
                 event,
-                self._desk.mark(number) if number >= 0 else "",
+                self._desk.names.mark(number) if number >= 0 else "",
             )
             for number, event in zip(numbers, shown, strict=True)
         ]
