@@ -16,7 +16,8 @@ from torch.nn import functional
 REACH = 2  # pixels on each side that a pixel is expected from
 SIDE = 2 * REACH + 1
 RIDGE = 1e-5  # share of the neighbours' variance, so that equal ones share their weight
-SMALLEST = 1e-6  # usual distance and spread, in standard deviations
+SMALLEST = 1e-6  # usual distance, in standard deviations
+LEAST_SPREAD = 1e-3  # of surprises; where all pixels are alike, they differ by rounding alone
 MOST_PIXELS = 1 << 18  # of each channel, from which surprises are learned
 FEWEST_IMAGES = 16  # that these pixels are of, if there are as many
 
@@ -67,7 +68,7 @@ def learn_surprise(images: np.ndarray) -> dict[str, Tensor]:
         usual = max(SMALLEST, float(distance.mean()))
         surprise = np.log1p(distance / usual)
         kernels[channel, others] = weights
-        facts[:, channel, 0, 0] = usual, surprise.mean(), max(SMALLEST, float(surprise.std()))
+        facts[:, channel, 0, 0] = usual, surprise.mean(), max(LEAST_SPREAD, float(surprise.std()))
     found = {"weights": kernels.reshape(n_channels, 1, SIDE, SIDE)}
     found |= dict(zip(("usual", "centre", "spread"), facts, strict=True))
     return {name: torch.from_numpy(values) for name, values in found.items()}
