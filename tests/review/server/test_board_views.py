@@ -70,6 +70,9 @@ def test_random_cards_tell_what_remains():
     board = make_board(events, [], 81)
     assert board.remaining.startswith("0 (0 to ")
     assert "19 judged singly, 0 of them" in board.remaining_from
+    assert make_board([], [], 81).remaining_from == "none was judged yet"
+    grown = make_board(events, [], 8_100)
+    assert grown.remaining_from == "none was judged since the rows of the table changed"
 
 
 def test_only_leads_read_the_log_and_export(review, tmp_path):

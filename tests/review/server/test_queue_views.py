@@ -438,6 +438,7 @@ def test_what_was_taken_back_is_told(browser):
     browser.judge("normal")
     reopened = browser.post("/reopen", **browser.see("/judged").form("/reopen")).text
     assert f"Reopened: {first} is open again, without a label." in reopened
+    assert f"Reopened by {user_name()}." in reopened
 
 
 def said(answer):

@@ -13,7 +13,7 @@ from devnet.review.estimates import (
     reviewed,
     seconds_per_card,
 )
-from devnet.review.events import Event
+from devnet.review.events import RANDOM, Event
 from devnet.review.store import ModelRecord
 
 MOST_DAYS = 60  # the latest
@@ -100,7 +100,9 @@ def make_board(
 def _remaining_text(events: Sequence[Event], n_open: int, gone: Collection[str]) -> tuple[str, str]:
     found = remaining_anomalies(events, n_open, gone)
     if found is None:
-        return "not known yet", "none was judged yet since the table has the rows that it has now"
+        had_some = any(event.reason == RANDOM for event in events)
+        since = "since the rows of the table changed" if had_some else "yet"
+        return "not known yet", f"none was judged {since}"
     text = interval_text(found.estimate, found.low, found.high, ",.0f")
     unsure = f", {found.n_unsure:,} unsure, which may be either" if found.n_unsure else ""
     return text, f"{found.n_random:,} judged singly, {found.n_found:,} of them anomalies{unsure}"
