@@ -466,6 +466,7 @@ def test_a_reopened_row_that_the_table_labels_is_told_as_it_is(browser, review):
     assert said(answer) == (
         f"Reopened: {key} has no verdict now, and the table&#39;s own label counts again."
     )
+    assert not review.desk._queue.is_open(row)  # it will not be dealt
 
 
 def test_a_row_that_somebody_else_has_open_is_reopened_and_told_so(review, tmp_path):

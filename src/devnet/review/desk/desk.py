@@ -131,7 +131,7 @@ class Desk:
                 queue.hold(lease.rows)
             new = {key: one for key, one in self._latest.items() if before.get(key) is not one}
             numbers = self.keys.find(list(new)).tolist()
-            _follow(queue, list(zip(numbers, new.values(), strict=True)))
+            self._follow(queue, list(zip(numbers, new.values(), strict=True)))
             queue.n_dealt = self._queue.n_dealt
             self._queue = queue
             if ranked is not self.ranked:
@@ -393,7 +393,16 @@ class Desk:
                 if event.number > number_of(self._latest.get(key))
             }
             self._latest.update(new)
-            _follow(self._queue, [(numbers[key], event) for key, event in new.items()])
+            self._follow(self._queue, [(numbers[key], event) for key, event in new.items()])
+
+    def _follow(self, queue: Queue, latest: Sequence[tuple[int, Event]]) -> None:
+        """Settle or reopen rows by their latest events; a row that is gone has a negative number.
+
+        Where a verdict was taken back, the table's own label counts again: such rows stay settled.
+        """
+        known = [(row, event.verdict == REOPENED) for row, event in latest if row >= 0]
+        queue.reopen([row for row, is_open in known if is_open and self.own_label(row) is None])
+        queue.settle([row for row, is_open in known if not is_open])
 
     def _take_back(self, now: float) -> None:
         """Cards whose leases ran out go back into the queue."""
@@ -404,10 +413,3 @@ class Desk:
         leader, *like_it = map(self.ranked.standing, [card.row, *card.like_it])
         dealt = Dealt(card.reason, datetime.now(UTC), card.probability)
         return Lease(who, leader, tuple(like_it), dealt, self.ranked.model)
-
-
-def _follow(queue: Queue, latest: Sequence[tuple[int, Event]]) -> None:
-    """Settle or reopen rows by their latest events; a row that is gone has a negative number."""
-    known = [(row, event.verdict == REOPENED) for row, event in latest if row >= 0]
-    queue.reopen([row for row, is_open in known if is_open])
-    queue.settle([row for row, is_open in known if not is_open])
