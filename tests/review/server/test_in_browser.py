@@ -58,8 +58,9 @@ def review(tmp_path):
 
 
 def is_left(request):
-    """Whether the page went elsewhere before its picture came: the browser ends such requests."""
-    return request.resource_type in ("image", "other") and request.failure == "net::ERR_ABORTED"
+    """Whether the page went elsewhere before a piece of it came: the browser ends such requests."""
+    pieces = ("image", "other", "xhr")
+    return request.resource_type in pieces and request.failure == "net::ERR_ABORTED"
 
 
 @pytest.fixture
