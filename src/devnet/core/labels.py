@@ -18,6 +18,10 @@ class Labels(NamedTuple):
     is_normal: np.ndarray  # (n,) bool: verified; a row that is neither is unlabelled
     classes: np.ndarray  # (2,): the values that `predict` returns for other rows and for anomalies
 
+    def select(self, rows: np.ndarray) -> "Labels":
+        """The labels of some rows."""
+        return self._replace(is_anomaly=self.is_anomaly[rows], is_normal=self.is_normal[rows])
+
     def as_y(self, normal_label: Any = None) -> np.ndarray:
         """The same labels as a new y; it has missing values only if nothing else is unlabelled."""
         if not self.is_normal.any():

@@ -8,6 +8,7 @@ from devnet.core.names import known
 from devnet.detectors.methods import METHODS, PARAMETER_KINDS
 
 FIELDS = {"name", "parameter", "values"}
+NONE = "none"
 
 
 class Variation(NamedTuple):
@@ -62,7 +63,11 @@ def vary(method: str, given: Sequence[Any]) -> tuple[list[Variation], dict[str, 
 
 
 def decoded(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a method as it takes them: `{"GaussianPrior": [0, 1, 5000]}` is that prior."""
+    """Parameters of a method as it takes them: `{"GaussianPrior": [0, 1, 5000]}` is that prior.
+
+    And `"none"` is None, which TOML cannot write.
+    """
+    parameters = {name: None if value == NONE else value for name, value in parameters.items()}
     kinds = {
         name: value
         for name, value in parameters.items()

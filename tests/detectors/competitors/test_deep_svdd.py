@@ -83,3 +83,16 @@ def test_without_margin_labels_are_ignored_which_is_said(seed, caplog):
         assert roc_auc_score(truth, alone.anomaly_score(rows)) > 0.8
     with pytest.raises(ValueError, match="requires y"):
         DeepSVDD().fit(rows, None)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_without_margin_a_fit_is_one_to_the_other_rows_alone(seed, is_weighted):
+    rows, y, _ = make_task(seed)
+    weights = np.random.default_rng(seed).random(len(rows)) if is_weighted else None
+    model = DeepSVDD(margin=None, n_epochs=2, random_state=0).fit(rows, y, sample_weight=weights)
+    others = y == 0
+    weights = None if weights is None else weights[others]
+    alone = DeepSVDD(margin=None, n_epochs=2, random_state=0)
+    alone.fit(rows[others], np.zeros(others.sum()), sample_weight=weights)
+    np.testing.assert_array_equal(model.anomaly_score(rows), alone.anomaly_score(rows))
+    assert model.threshold_ == alone.threshold_

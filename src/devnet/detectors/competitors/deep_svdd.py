@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from devnet.core.arrays import Array, convert_like, namespace, to_numpy
+from devnet.core.labels import Labels
 from devnet.core.parameters import Constraint, number
 from devnet.core.rows import Rows
 from devnet.detectors.landmark_detector import LandmarkDetector, some
@@ -131,9 +132,17 @@ class DeepSVDD(LandmarkDetector):
     def _landmark_shape(self, n_outputs: int) -> tuple[int, ...]:
         return (1, n_outputs)
 
+    def _learn(
+        self, rows: Rows, labels: Labels, sample_weight: np.ndarray | None, *, resume: bool
+    ) -> None:
+        if self.margin is None and labels.is_anomaly.any():
+            logger.info("DeepSVDD without margin ignores the %d labels", labels.is_anomaly.sum())
+            others = np.flatnonzero(~labels.is_anomaly)
+            rows, labels = rows.select(others), labels.select(others)
+            sample_weight = None if sample_weight is None else sample_weight[others]
+        super()._learn(rows, labels, sample_weight, resume=resume)
+
     def _before_training(self, network: Any, rows: Rows, halves: Halves) -> None:
-        if self.margin is None and len(halves.labelled):
-            logger.info("DeepSVDD without margin ignores the %d labels", len(halves.labelled))
         chosen = some(halves.unlabelled)
         total = np.zeros(())
         for start in range(0, len(chosen), CHUNK):
