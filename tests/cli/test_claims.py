@@ -93,14 +93,6 @@ def test_without_runs_the_command_that_does_them_is_told(devnet):
     assert "devnet experiment run made" in done.stdout
 
 
-def test_a_claim_that_no_experiment_runs_says_why(devnet, folder):
-    (folder / "claims.toml").write_text(CLAIMS.replace('query = "none"', 'query = "not run"'))
-    add_results(folder, 0.5)
-    shown = devnet("claims").stdout
-    assert "Not measured yet: It is fast on a GPU: no GPU here." in shown
-    assert "Of 2 claims, 1 holds and 1 is not measured yet." in shown
-
-
 def test_claims_of_a_folder_without_them_get_a_sentence(devnet, folder):
     (folder / "claims.toml").unlink()
     done = devnet("claims")

@@ -77,6 +77,10 @@ def test_each_value_but_the_default_is_a_method_of_its_own(varied):
     assert prior == GaussianPrior(mean=-2)
 
 
+def test_none_is_a_word():
+    assert decoded({"method": "DSVDD", "margin": "none"}) == {"method": "DSVDD", "margin": None}
+
+
 def test_the_table_names_the_lowest_the_highest_and_the_largest_loss(varied, records):
     ranges, by_margin, *_ = tables(varied, records)
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in ranges.rows}

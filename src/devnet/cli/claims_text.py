@@ -57,11 +57,7 @@ def _remarks(found: Sequence[Checked]) -> list[str]:
     reasons = [
         f"{str(one.verdict).capitalize()}: {one.claim.claim}: {one.remark}."
         for one in found
-        if one.verdict is Verdict.UNTESTABLE or one.claim.reason
+        if one.verdict is Verdict.UNTESTABLE
     ]
-    missing = [
-        f"Run {one.remark}"
-        for one in found
-        if one.verdict is Verdict.NOT_MEASURED and not one.claim.reason
-    ]
+    missing = [f"Run {one.remark}" for one in found if one.verdict is Verdict.NOT_MEASURED]
     return reasons + missing

@@ -29,8 +29,6 @@ SCOPE = {  # what every query may say about its cells
     "over_experiment": "the experiment of the other methods, if it is another one",
 }
 NO_QUERY = "none"  # of claims that cannot be tested
-NOT_RUN = "not run"  # of claims that no experiment runs yet
-NO_QUERIES = (NO_QUERY, NOT_RUN)
 NEEDS_NO_RUNS = ("upper tail",)
 
 

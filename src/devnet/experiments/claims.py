@@ -10,7 +10,7 @@ from devnet.core.sentence import Setting, UserError
 from devnet.experiments.claim_queries import (
     FACTS,
     NEEDS_NO_RUNS,
-    NO_QUERIES,
+    NO_QUERY,
     QUERIES,
     parameters,
 )
@@ -27,7 +27,7 @@ class Claim:
 
     It holds as far as our number, with its interval, goes from `refuted_at`, where nothing of it
     is left, to `holds_at`, the published number. A claim without a query says in `reason` why it
-    cannot be tested, or why it was not run.
+    cannot be tested.
     """
 
     id: str
@@ -84,9 +84,9 @@ def _claim(given: dict[str, Any], path: Path) -> Claim:
 
 
 def _check_query(claim: Claim, given: dict[str, Any]) -> None:
-    known(claim.query, [*QUERIES, *FACTS, *NO_QUERIES], "query")
+    known(claim.query, [*QUERIES, *FACTS, NO_QUERY], "query")
     known(claim.better, BETTER, "value of better")
-    if claim.query in NO_QUERIES:
+    if claim.query == NO_QUERY:
         if not claim.reason:
             raise ValueError("a claim without a query must say why, in reason.")
         return

@@ -7,7 +7,7 @@ No verdict is stored. For a claim of which higher is better:
 - holds partly: it lies above the number that refutes it, but below the published one;
 - does not hold: it reaches the number that refutes it. What our runs do not show does not hold;
 - cannot be tested here: our data or methods are not what the claim is about;
-- not measured yet: runs are missing, or no experiment has them.
+- not measured yet: runs are missing.
 
 A number without an interval, such as a p-value, is its own interval.
 """
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from devnet.core.wording import join_words
 from devnet.experiments.claim_evidence import Evidence, NotMeasuredError, NotTestableError
-from devnet.experiments.claim_queries import NO_QUERIES, NOT_RUN, Answer, ask
+from devnet.experiments.claim_queries import NO_QUERY, Answer, ask
 from devnet.experiments.claims import Claim
 from devnet.experiments.table import Cell, ResultTable
 
@@ -132,9 +132,8 @@ def _row(one: Checked) -> list[Cell]:
 
 
 def _checked(claim: Claim, evidence: Evidence) -> Checked:
-    if claim.query in NO_QUERIES:
-        verdict = Verdict.NOT_MEASURED if claim.query == NOT_RUN else Verdict.UNTESTABLE
-        return Checked(claim, verdict, None, claim.reason)
+    if claim.query == NO_QUERY:
+        return Checked(claim, Verdict.UNTESTABLE, None, claim.reason)
     try:
         answer = ask(evidence, claim.experiment, claim.query, claim.ask)
     except NotMeasuredError as error:
