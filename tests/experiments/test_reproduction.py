@@ -16,7 +16,13 @@ from devnet.experiments.reproduction import place_of, reproduce
 from devnet.experiments.results import read_results
 from devnet.experiments.runner import run_experiment
 from devnet.experiments.source_key import result_modules
-from devnet.experiments.verification import Verification, read_verification, repeated, verify
+from devnet.experiments.verification import (
+    Verification,
+    digest_of,
+    read_verification,
+    repeated,
+    verify,
+)
 
 TINY = FILE.replace('["thyroid", "campaign"]', '["thyroid"]').replace(
     "n_epochs = 2", "n_epochs = 1"
@@ -186,13 +192,13 @@ def test_a_first_look_is_one_run_of_the_small_sets():
 def test_a_run_that_is_missing_or_differs_is_not_reproduced(tmp_path):
     old = [record(seed) for seed in range(3)]
     new = [record(0), replace(record(1), metrics={"AUC-PR": 0.2})]
-    found = Verification({"one": repeated(verify(old, new), new, elapsed_seconds=60)})
+    found = Verification({"one": [repeated(verify(old, new), new, elapsed_seconds=60)]})
     assert not found.is_reproduced
     assert found.sentences[0] == "1 of 2 repeated runs are equal bit for bit; 1 are missing."
     found.write(tmp_path / "verification.json")
     assert read_verification(tmp_path / "verification.json") == found
     assert read_verification(tmp_path / "none.json") is None
-    for text in ("{}", "[]", '{"experiments": {"one": {"verdict": {}}}}'):
+    for text in ("{}", "[]", '{"experiments": {"one": [{"verdict": {}}]}}'):
         (tmp_path / "verification.json").write_text(text)
         with pytest.raises(ValueError, match="is not a verification"):
             read_verification(tmp_path / "verification.json")
@@ -230,6 +236,56 @@ def test_experiments_are_repeated_one_by_one_and_by_newer_code(folder, monkeypat
     assert "Did you mean 'tiny'?" in unknown.output
 
 
+def test_an_experiment_is_repeated_in_parts(folder, monkeypatch):
+    (folder / "tiny.toml").write_text(TINY.replace('["thyroid"]', '["thyroid", "campaign"]'))
+    one = read_experiment("tiny", folder)
+    run_experiment(one, one.plan(), folder / "results" / "tiny.jsonl", n_workers=1)
+
+    def repeat(*arguments):
+        done = devnet(folder, "reproduce", *arguments, "--workers", "1")
+        assert done.exit_code == 0, done.output
+        assert devnet(folder, "report").exit_code == 0
+        entries = read_verification(folder / "verification.json").entries
+        return done.stdout, entries, (folder / "report.html").read_text()
+
+    said, entries, page = repeat("tiny", "--datasets", "campaign")
+    assert "tiny: campaign" in said
+    assert [(name, one.verdict.n_runs) for name, one in entries] == [("tiny: campaign", 2)]
+    assert "Not repeated yet: tiny on thyroid." in page
+    monkeypatch.setattr(reproduction, "source_key", lambda: "newer")
+    _, entries, page = repeat("tiny", "--datasets", "thyroid")
+    assert [name for name, _ in entries] == ["tiny: campaign", "tiny: thyroid"]
+    assert "Not repeated yet" not in page
+    elapsed = json.loads((place_of(folder, is_quick=False) / "elapsed.json").read_text())
+    assert entries[1][1].elapsed_seconds == pytest.approx(elapsed["tiny"])
+    _, whole, page = repeat("tiny", "--datasets", "campaign,thyroid")
+    assert [name for name, _ in whole] == ["tiny"]  # all sets: it takes the place of both
+    assert whole[0][1].verdict.n_runs == 4
+    _, entries, page = repeat("tiny", "--datasets", "campaign")
+    assert [name for name, _ in entries] == ["tiny: campaign"]
+    assert entries[0][1].elapsed_seconds < whole[0][1].elapsed_seconds
+    unknown = devnet(folder, "reproduce", "tiny", "--datasets", "campain")
+    assert unknown.exit_code == 2
+    assert "Did you mean 'campaign'?" in unknown.output
+
+
+def test_a_part_is_outdated_by_other_results_on_its_sets_alone(folder):
+    old = [record(seed) for seed in range(2)]
+    other = [replace(one, dataset="campaign") for one in old]
+    every = [*old, *other]
+    found = Verification({})
+    for name, part in (("thyroid", old), ("campaign", other)):
+        entry = repeated(verify(part, part), part, digest=digest_of(part), datasets=[name])
+        found = found.updated("one", entry)
+    assert found.current({"one": every}) == (found, [])
+    changed = [*old, replace(other[0], metrics={"AUC-PR": 0.3}), other[1]]
+    kept, outdated = found.current({"one": changed})
+    assert [name for name, _ in kept.entries] == ["one: thyroid"]
+    assert outdated == ["one"]
+    assert kept.left("one", ["thyroid", "campaign"]) == ["campaign"]
+    assert kept.left("two", ["thyroid"]) == ["thyroid"]
+
+
 def test_a_run_of_two_experiments_is_repeated_once(folder):
     (folder / "other.toml").write_text(TINY.replace("Quick", "Other"))
     one = read_experiment("other", folder)
@@ -237,6 +293,6 @@ def test_a_run_of_two_experiments_is_repeated_once(folder):
     found = reproduce(folder, folder / "results", n_workers=1)
     origins = [[record.taken_from for record in records] for _, records in found.found]
     assert origins == [["", ""], ["other", "other"]]
-    assert [one.verdict.n_equal for one in found.verification.experiments.values()] == [2, 2]
+    assert [one.verdict.n_equal for _, one in found.verification.entries] == [2, 2]
     totals = found.verification.totals
     assert (totals["n_runs"], totals["n_equal"]) == (2, 2)

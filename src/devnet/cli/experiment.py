@@ -183,7 +183,7 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
     from devnet.experiments.claims import read_claims
     from devnet.experiments.plan import CLAIMS
     from devnet.experiments.reproduction import planned
-    from devnet.experiments.verification import digest_of, read_verification
+    from devnet.experiments.verification import read_verification
     from devnet.report.experiments_page import make_page
     from devnet.report.page import check_report
 
@@ -199,8 +199,8 @@ def report(output: Path | None, folder: Path, results: Path | None, wants_json: 
     verification = None if results else read_verification(folder / VERIFICATION)
     outdated: list[str] = []
     if verification:
-        digests = {one.name: digest_of(planned(one, records)) for one, records in found}
-        verification, outdated = verification.current(digests)
+        committed = {one.name: planned(one, records) for one, records in found}
+        verification, outdated = verification.current(committed)
     made = make_page(found, said, verification=verification, outdated=outdated)
     write_whole(output, made.encode())
     if wants_json:
@@ -238,12 +238,12 @@ def verify(
     for name in experiment_names(folder):
         old = read_results(against / f"{name}.jsonl")
         new = read_results(_results_path(name, folder, results))
-        found[name] = repeated(compare(old, new), new, digest=digest_of(old))
+        found[name] = [repeated(compare(old, new), new, digest=digest_of(old))]
     verification = Verification(found)
     if output:
         verification.write(output)
     if wants_json:
-        echo_json({name: one.verdict._asdict() for name, one in found.items()})
+        echo_json({name: one.verdict._asdict() for name, (one,) in found.items()})
     else:
         _echo_verdicts(verification)
     if not verification.is_reproduced:
@@ -252,6 +252,7 @@ def verify(
 
 @experiment.command()
 @click.argument("names", nargs=-1)
+@click.option("--datasets", multiple=True, help="Only these sets: --datasets thyroid,fraud.")
 @click.option("--quick", is_flag=True, help="One run on the small sets, in about ten minutes.")
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Number of processes.  [default: one per core]"
@@ -260,6 +261,7 @@ def verify(
 @folders
 def reproduce(
     names: tuple[str, ...],
+    datasets: tuple[str, ...],
     quick: bool,
     workers: int | None,
     folder: Path,
@@ -272,11 +274,13 @@ def reproduce(
     that results depend on is the same. New results and their page have a folder of their own,
     reproduced in the folder of experiments. Each experiment that is done gets its entry in
     verification.json, which `devnet experiment report` shows; with --quick or --results it is only
-    printed.
+    printed. With --datasets the entry is of these sets alone, so that an experiment that takes long
+    can be repeated in parts, on different days and machines.
 
     \b
     devnet experiment reproduce
     devnet experiment reproduce effectiveness ablation
+    devnet experiment reproduce feedback --datasets census,URL
     """
     from devnet.core.names import known
     from devnet.core.whole_file import write_whole
@@ -293,7 +297,7 @@ def reproduce(
         if not quick and results is None:  # entries are of the committed results
             path = folder / VERIFICATION
             earlier = read_verification(path) or Verification({})
-            earlier.updated({name: found}).write(path)
+            earlier.updated(name, found).write(path)
 
     def show(name: str) -> _Display:
         _close(displays)
@@ -306,6 +310,7 @@ def reproduce(
             folder,
             committed,
             chosen,
+            _split(datasets),
             is_quick=quick,
             n_workers=workers,
             on_progress=show,
@@ -342,7 +347,7 @@ def _close(displays: "list[_Display]") -> None:
 
 
 def _echo_verdicts(verification: "Verification") -> None:
-    for name, one in verification.experiments.items():
+    for name, one in verification.entries:
         verdict = one.verdict
         echo(
             f"{name:<18} {verdict.n_equal} of {verdict.n_runs} runs are equal bit for bit, "

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from devnet.core.whole_file import write_whole
 from devnet.experiments.first_look import first_look
 from devnet.experiments.plan import Experiment, read_experiments
-from devnet.experiments.results import RunRecord, read_results
+from devnet.experiments.results import RunRecord, computing_seconds, read_results
 from devnet.experiments.runner import Progress, run_experiment
 from devnet.experiments.source_key import source_key
 from devnet.experiments.verification import (
@@ -51,6 +51,7 @@ def reproduce(
     folder: Path,
     committed: Path,
     names: Collection[str] = (),
+    datasets: Collection[str] = (),
     *,
     is_quick: bool = False,
     n_workers: int | None = None,
@@ -67,6 +68,8 @@ def reproduce(
         The folder of results to compare with.
     names : collection of str, optional
         Only these experiments; by default all.
+    datasets : collection of str, optional
+        Only these data sets of each of them.
     is_quick : bool, default=False
         Only one run on the small sets; see `first_look`.
     n_workers : int, optional
@@ -75,36 +78,70 @@ def reproduce(
         Called with the name of each experiment; returns what `run_experiment` tells its progress.
     on_repeated : callable, optional
         Called with the name of each experiment that is done, and what that has shown.
+
+    Raises
+    ------
+    ValueError
+        If one of the experiments does not have one of the data sets.
     """
     place = place_of(folder, is_quick=is_quick)
     place.mkdir(parents=True, exist_ok=True)
     experiments = [one for one in read_experiments(folder) if not names or one.name in names]
     chosen = [first_look(one) if is_quick else one for one in experiments]
-    found, entries = [], {}
-    for one in filter(None, chosen):
+    plans = [(one, one.plan(datasets)) for one in filter(None, chosen)]
+    found: list[tuple[Experiment, list[RunRecord]]] = []
+    verification = Verification({})
+    for one, plan in plans:
         path = place / f"{one.name}.jsonl"
         with _counted(place / ELAPSED, one.name):
             records = run_experiment(
                 one,
-                one.plan(),
+                plan,
                 path,
                 others=[other for other in sorted(place.glob("*.jsonl")) if other != path],
                 n_workers=n_workers,
                 on_progress=on_progress(one.name),
             )
         found.append((one, records))
-        every = read_results(committed / f"{one.name}.jsonl")
-        old = planned(one, every)
-        entries[one.name] = repeated(
-            verify(old, planned(one, records), every),
+        some = [name for name in one.datasets if name in datasets]
+        entry = _entry(
+            one,
             records,
-            source=source_key(),
-            elapsed_seconds=_read(place / ELAPSED).get(one.name, 0.0),
-            digest=digest_of(old),
+            read_results(committed / path.name),
+            elapsed_seconds=_share(path, records) * _read(place / ELAPSED)[one.name],
+            datasets=[] if some == one.datasets else some,
         )
-        on_repeated(one.name, entries[one.name])
+        verification = verification.updated(one.name, entry)
+        on_repeated(one.name, entry)
     left_out = [one.title for one, kept in zip(experiments, chosen, strict=True) if kept is None]
-    return Reproduction(place, found, left_out, Verification(entries))
+    return Reproduction(place, found, left_out, verification)
+
+
+def _entry(
+    experiment: Experiment,
+    records: Sequence[RunRecord],
+    committed: Sequence[RunRecord],
+    *,
+    elapsed_seconds: float,
+    datasets: Sequence[str],
+) -> Repeated:
+    """Compare repeated runs with the committed ones."""
+    plan = planned(experiment, committed)
+    old = [record for record in plan if not datasets or record.dataset in datasets]
+    return repeated(
+        verify(old, planned(experiment, records), committed),
+        records,
+        source=source_key(),
+        elapsed_seconds=elapsed_seconds,
+        digest=digest_of(old),
+        datasets=datasets,
+    )
+
+
+def _share(path: Path, records: Sequence[RunRecord]) -> float:
+    """The share that runs have in the computing time of all in their file."""
+    every = computing_seconds(read_results(path))
+    return computing_seconds(records) / every if every else 1.0
 
 
 def planned(experiment: Experiment, records: Sequence[RunRecord]) -> list[RunRecord]:

@@ -111,7 +111,7 @@ def _cells(records: Sequence[RunRecord]) -> dict[str, list[float]]:
 
 
 class Repeated(NamedTuple):
-    """What running one experiment again has shown."""
+    """What running one experiment again has shown, or running it on some of its data sets."""
 
     verdict: Verdict
     source: str  # of the code that ran; see `source_key`
@@ -119,6 +119,19 @@ class Repeated(NamedTuple):
     computing_seconds: float  # of all runs, one after the other
     elapsed_seconds: float  # as it was run, over all sessions; 0 if not known
     digest: str = ""  # of the results that it was compared with
+    datasets: Sequence[str] = ()  # none stands for all
+
+    def has(self, dataset: str) -> bool:
+        """Whether it includes a data set."""
+        return not self.datasets or dataset in self.datasets
+
+    def meets(self, other: "Repeated") -> bool:
+        """Whether both include the same data set."""
+        return not (self.datasets and other.datasets) or any(map(self.has, other.datasets))
+
+    def among(self, records: Sequence[RunRecord]) -> list[RunRecord]:
+        """The runs on its data sets."""
+        return [record for record in records if self.has(record.dataset)]
 
 
 def repeated(
@@ -128,13 +141,20 @@ def repeated(
     source: str = "",
     elapsed_seconds: float = 0.0,
     digest: str = "",
+    datasets: Sequence[str] = (),
 ) -> Repeated:
     """A verdict, with what the repeated runs ran on and how long they took."""
     finished = [record for record in records if not record.error]
     machines = sorted({record.versions.get("machine", "") for record in finished})
     seconds = round(computing_seconds(records), 3)
     return Repeated(
-        verdict, source, ", ".join(machines), seconds, round(elapsed_seconds, 3), digest
+        verdict,
+        source,
+        ", ".join(machines),
+        seconds,
+        round(elapsed_seconds, 3),
+        digest,
+        list(datasets),
     )
 
 
@@ -142,15 +162,25 @@ def repeated(
 class Verification:
     """What running experiments again has shown; a small JSON file next to them.
 
-    They need not be repeated on one day, nor by one state of the code: each has its own entry.
+    They need not be repeated on one day, nor by one state of the code: each has entries of its own,
+    of all its data sets or of some.
     """
 
-    experiments: dict[str, Repeated]
+    experiments: dict[str, list[Repeated]]
+
+    @property
+    def entries(self) -> list[tuple[str, Repeated]]:
+        """All entries, each with what it is of, for people."""
+        return [
+            (": ".join(filter(None, [name, ", ".join(one.datasets)])), one)
+            for name, found in self.experiments.items()
+            for one in found
+        ]
 
     @property
     def totals(self) -> dict[str, float]:
         """Sums over the experiments; a run of several counts once."""
-        found = [one.verdict for one in self.experiments.values()]
+        found = [one.verdict for _, one in self.entries]
         return {
             "n_runs": sum(verdict.n_runs - verdict.n_taken for verdict in found),
             "n_missing": sum(verdict.n_missing for verdict in found),
@@ -172,8 +202,8 @@ class Verification:
             missing += f"; {found['n_new']:,} more have no committed result"
         elapsed = found["elapsed_seconds"]
         within = f" in {duration_text(elapsed)}" if elapsed else ""
-        machines = "; ".join(sorted({one.machine for one in self.experiments.values()}))
-        n_sources = len({one.source for one in self.experiments.values()})
+        machines = "; ".join(sorted({one.machine for _, one in self.entries}))
+        n_sources = len({one.source for _, one in self.entries})
         states = f", by {n_sources} states of the code" if n_sources > 1 else ""
         return [
             f"{found['n_equal']:,} of {found['n_runs']:,} repeated runs are equal bit for bit"
@@ -186,27 +216,38 @@ class Verification:
 
     @property
     def is_reproduced(self) -> bool:
-        """Whether every experiment is."""
-        return all(one.verdict.is_reproduced for one in self.experiments.values())
+        """Whether every entry is."""
+        return all(one.verdict.is_reproduced for _, one in self.entries)
 
-    def updated(self, experiments: Mapping[str, Repeated]) -> "Verification":
-        """With newer entries of some experiments."""
-        return Verification({**self.experiments, **experiments})
+    def updated(self, name: str, newer: Repeated) -> "Verification":
+        """With a newer entry of an experiment, in place of those that share a data set with it."""
+        kept = [one for one in self.experiments.get(name, []) if not one.meets(newer)]
+        return Verification({**self.experiments, name: [*kept, newer]})
 
-    def current(self, digests: Mapping[str, str]) -> tuple["Verification", list[str]]:
+    def current(
+        self, results: Mapping[str, Sequence[RunRecord]]
+    ) -> tuple["Verification", list[str]]:
         """The entries whose results are still those compared with, and the names of the others."""
-        kept = {
-            name: one
-            for name, one in self.experiments.items()
-            if one.digest and one.digest == digests.get(name)
-        }
-        return Verification(kept), [name for name in self.experiments if name not in kept]
+        kept: dict[str, list[Repeated]] = {}
+        outdated: dict[str, None] = {}
+        for name, entries in self.experiments.items():
+            for one in entries:
+                if one.digest and one.digest == digest_of(one.among(results.get(name, []))):
+                    kept.setdefault(name, []).append(one)
+                else:
+                    outdated[name] = None
+        return Verification(kept), list(outdated)
+
+    def left(self, name: str, datasets: Sequence[str]) -> list[str]:
+        """Those of an experiment's data sets on which it has not been repeated."""
+        found = self.experiments.get(name, [])
+        return [dataset for dataset in datasets if not any(one.has(dataset) for one in found)]
 
     def to_json(self) -> dict[str, Any]:
         """Totals, then each experiment, as JSON values."""
         entries = {
-            name: {**one._asdict(), "verdict": one.verdict._asdict()}
-            for name, one in self.experiments.items()
+            name: [{**one._asdict(), "verdict": one.verdict._asdict()} for one in found]
+            for name, found in self.experiments.items()
         }
         return {**self.totals, "experiments": entries}
 
@@ -215,7 +256,7 @@ class Verification:
         write_whole(path, (json.dumps(self.to_json(), indent=2) + "\n").encode())
 
     def _sum(self, name: str) -> float:
-        return round(float(sum(getattr(one, name) for one in self.experiments.values())), 3)
+        return round(float(sum(getattr(one, name) for _, one in self.entries)), 3)
 
 
 def read_verification(path: Path) -> Verification | None:
@@ -226,8 +267,8 @@ def read_verification(path: Path) -> Verification | None:
         entries = json.loads(path.read_text(encoding="utf-8"))["experiments"]
         return Verification(
             {
-                name: Repeated(**{**entry, "verdict": Verdict(**entry["verdict"])})
-                for name, entry in entries.items()
+                name: [Repeated(**{**one, "verdict": Verdict(**one["verdict"])}) for one in found]
+                for name, found in entries.items()
             }
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from devnet.core.wording import duration_text
+from devnet.core.wording import duration_text, join_words
 from devnet.experiments.cells import RANKING, Cells, differing_cells, differing_data
 from devnet.experiments.claim_evidence import Evidence
 from devnet.experiments.claims import Claim
@@ -74,7 +74,7 @@ class Page(NamedTuple):
     differences: list[str]
     remark: str  # what the reader must know about all results
     verification: Verification | None
-    not_repeated: list[str]  # names of experiments that it does not include
+    not_repeated: list[str]  # what it does not include
     outdated: list[str]  # of those that have other results now
 
 
@@ -108,12 +108,8 @@ def make_page(
     if left_out:
         remark += f" Left out: {', '.join(left_out)}."
     differences = _differences(results)
-    again = verification.experiments if verification else {}
-    not_repeated = [
-        section.experiment.name
-        for section in made
-        if section.experiment.name not in {*again, *outdated}
-    ]
+    experiments = [section.experiment for section in made]
+    not_repeated = _not_repeated(experiments, verification, outdated) if verification else []
     page = Page(
         checked,
         made,
@@ -131,6 +127,18 @@ def make_page(
         "duration": duration_text,
     }
     return render("experiments.html", page._asdict(), functions)
+
+
+def _not_repeated(
+    experiments: Sequence[Experiment], verification: Verification, outdated: Sequence[str]
+) -> list[str]:
+    """What was not run again: the names of experiments, some with those data sets that are left."""
+    found = []
+    for one in experiments:
+        left = verification.left(one.name, one.datasets)
+        if left and one.name not in outdated:
+            found.append(one.name if left == one.datasets else f"{one.name} on {join_words(left)}")
+    return found
 
 
 def _claims(checked: Sequence[Checked]) -> Claims:
