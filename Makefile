@@ -7,7 +7,7 @@ OLDEST_TESTS = $(addprefix tests/,core engine significance explanation detectors
     tables/test_table_model.py $(addprefix tables/sources/test_,csv.py excel.py json_lines.py opening.py parquet.py unpacking.py) \
     deep/images $(addprefix deep/sequences/test_,own_modules.py series.py series_table.py window_features.py) \
     serving/onnx serving/service serving/test_scoring_on_a_cluster.py review/test_store.py \
-    review/server/test_doors.py review/server/test_queue_views.py report/test_fit_page.py \
+    review/server/test_doors.py review/server/test_queue_views.py review/server/test_taking_back.py report/test_fit_page.py \
     cli/test_export.py cli/test_wrong_words.py cli/test_shell_hints.py)
 NEWEST_TESTS = $(addprefix tests/,core engine significance detectors/test_base.py tables/readings tables/test_encoder.py \
     tables/test_scoring.py serving/onnx/test_matrix_models.py serving/service review/test_store.py \

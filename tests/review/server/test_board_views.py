@@ -4,8 +4,7 @@ import csv
 import io
 from datetime import UTC, datetime, timedelta
 
-import pytest
-from support.reviews import card_id, open_for, small_review
+from support.reviews import card_id, open_for
 
 from devnet.review.desk.board import make_board
 from devnet.review.estimates import seconds_per_card
@@ -13,13 +12,6 @@ from devnet.review.events import Event
 from devnet.review.store import ModelRecord
 
 START = datetime(2026, 11, 16, 9, tzinfo=UTC)
-
-
-@pytest.fixture
-def review(tmp_path):
-    found = small_review(tmp_path)
-    yield found
-    found.close()
 
 
 def event(number, verdict="anomaly", *, who="ana", minutes=0.0, dealt=0.0, **more):

@@ -19,13 +19,6 @@ from devnet.review.queue import Shares
 from devnet.review.server.doors import user_name
 
 
-@pytest.fixture
-def review(tmp_path):
-    found = small_review(tmp_path)
-    yield found
-    found.close()
-
-
 def wait(review):
     """Until the training process has ended."""
     deadline = time.monotonic() + 120
