@@ -5,6 +5,10 @@ import os
 import signal
 import time
 
+import numpy as np
+import scipy.linalg
+from threadpoolctl import threadpool_info
+
 from devnet.experiments.workers import Workers
 
 
@@ -61,3 +65,15 @@ def test_a_killed_worker_hints_at_memory():
         workers.start("killed", signal.raise_signal, signal.SIGKILL)
         answer = all_answers(workers, 1)["killed"]
     assert answer.error == "the worker process died with exit code -9; out of memory?"
+
+
+def test_a_worker_has_one_thread_of_what_its_jobs_load(monkeypatch):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "2")
+    with Workers(1) as workers:
+        workers.start("load", scipy.linalg.inv, np.eye(3))
+        all_answers(workers, 1)
+        workers.start("pools", threadpool_info)
+        pools = all_answers(workers, 1)["pools"].result
+    assert pools
+    assert {pool["num_threads"] for pool in pools} == {1}

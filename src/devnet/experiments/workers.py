@@ -1,6 +1,7 @@
 """Processes that do one job at a time; if one dies, the others carry on."""
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -8,6 +9,10 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, Self
 
 from threadpoolctl import threadpool_limits
+
+
+# What libraries read when they are loaded: threads of several processes would wait for each other.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Answer(NamedTuple):
@@ -94,6 +99,9 @@ class _Worker:
 
 def _work(connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    os.environ |= dict.fromkeys(
+        THREADS, "1"
+    )  # for what a job loads; the limits are of what is there
     with threadpool_limits(1), suppress(EOFError, BrokenPipeError):  # until the parent is gone
         while True:
             function, arguments = connection.recv()
