@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 
 from threadpoolctl import threadpool_limits
 
-
 # What libraries read when they are loaded: threads of several processes would wait for each other.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
