@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from threadpoolctl import threadpool_limits
 
-# What libraries read when they are loaded: threads of several processes would wait for each other.
+# What libraries read when they are loaded. Threads of several processes would wait for each other.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -98,9 +98,8 @@ class _Worker:
 
 def _work(connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    os.environ |= dict.fromkeys(
-        THREADS, "1"
-    )  # for what a job loads; the limits are of what is there
+    # The variables are for libraries that jobs load, the limits for those that are loaded already.
+    os.environ |= dict.fromkeys(THREADS, "1")
     with threadpool_limits(1), suppress(EOFError, BrokenPipeError):  # until the parent is gone
         while True:
             function, arguments = connection.recv()
