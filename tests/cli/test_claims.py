@@ -86,6 +86,14 @@ def test_every_format_shows_the_same_verdicts(devnet, folder):
     assert lines[1][1:5] == ["DevNet is 100% better than iForest", "100%", "50%", "holds partly"]
 
 
+def test_no_word_is_cut_on_a_narrow_terminal(devnet, folder, monkeypatch):
+    (folder / "claims.toml").write_text(CLAIMS.replace('"fast"', '"substantially faster"'))
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = devnet("claims").stdout
+    assert "substantially" in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
 def test_without_runs_the_command_that_does_them_is_told(devnet):
     done = devnet("claims")
     assert done.exit_code == 0

@@ -14,6 +14,8 @@ COLOURS = {
     Verdict.UNTESTABLE: "blue",
     Verdict.NOT_MEASURED: "dim",
 }
+OTHERS = ("paper", "ours", "verdict")  # columns beside the claim
+SHARE = 7  # of a line: the part that each of them has
 
 
 def show(checked: Sequence[Checked], form: str) -> str:
@@ -38,12 +40,19 @@ def _terminal(checked: Sequence[Checked]) -> str:
         for section, found in sections(checked).items():
             title = Text(visible(section), "table.title")
             shown = Table(title=title, title_justify="left", expand=True)
-            for name, ratio in (("Claim", 5), ("paper", 2), ("ours", 2), ("verdict", 2)):
-                shown.add_column(name, ratio=ratio, overflow="fold")
-            for one in found:
-                verdict = Text(one.verdict, COLOURS[one.verdict])
-                texts = (one.claim.claim, one.published, one.ours)
-                shown.add_row(*(Text(visible(text)) for text in texts), verdict)
+            rows = [
+                [
+                    *(Text(visible(text)) for text in (one.claim.claim, one.published, one.ours)),
+                    Text(one.verdict, COLOURS[one.verdict]),
+                ]
+                for one in found
+            ]
+            shown.add_column("Claim", ratio=1, overflow="fold")
+            for name, *cells in zip(OTHERS, *(row[1:] for row in rows), strict=True):
+                longest = max(len(word) for cell in cells for word in str(cell).split())
+                shown.add_column(name, width=max(longest, console.width // SHARE), overflow="fold")
+            for row in rows:
+                shown.add_row(*row)
             console.print(shown)
             for remark in dict.fromkeys(_remarks(found)):
                 console.print(visible(remark), markup=False, highlight=False)
