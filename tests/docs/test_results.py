@@ -47,7 +47,7 @@ def test_every_experiment_is_documented_and_whole():
 
 
 @pytest.mark.parametrize(
-    "name", ["ablation", "calibration", "contamination", "data_efficiency", "scalability"]
+    "name", ["ablation", "calibration", "contamination", "data_efficiency", "rivals"]
 )
 def test_fewer_runs_have_a_reason_that_the_committed_lines_bear_out(name):
     experiment = read_experiment(name, ROOT / "experiments")
