@@ -135,7 +135,8 @@ def test_claims_come_first_with_a_colour_and_a_word_for_each_verdict():
     ]
     for name, _ in verdicts:
         assert f".{name} {{ --verdict:" in page
-    assert "devnet experiment run other" in page
+    assert "<small>Run <code>devnet experiment run other</code>.</small>" in page
+    assert "<small>No &lt;machine&gt;.</small>" in page
     assert "<b>Nothing" not in page
     assert "&lt;differ&gt;" in page
     Tags(page)
@@ -146,6 +147,15 @@ def test_all_experiments_are_on_one_page():
     assert len(re.findall('<section id="made">', page)) == len(EVERY)
     assert "What differs from the paper" in page
     assert "<dt>devnet</dt>" in page
+
+
+def test_a_remark_stands_above_all_if_it_is_of_all():
+    (first, records), other = sweep(), comparison()
+    first = replace(first, remark="One run only.")
+    assert "<strong>One run only.</strong>" in make_page([(first, records)])
+    both = make_page([(first, records), other])
+    assert "<strong>One run only.</strong>" not in both
+    assert "One run only. " in both[both.index("<figcaption>") :]
 
 
 def test_experiments_without_finished_runs_are_left_out():

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from devnet.core.wording import duration_text, join_words
+from devnet.core.wording import capitalised, duration_text, join_words
 from devnet.experiments.cells import RANKING, Cells, differing_cells, differing_data
 from devnet.experiments.claim_evidence import Evidence
 from devnet.experiments.claims import Claim
@@ -104,7 +104,7 @@ def make_page(
     made = [_section(*one) for one in results if any(not r.error for r in one[1])]
     records = [record for _, found in results for record in found]
     checked = _claims(check(claims, Evidence(results))) if claims else None
-    remark = " ".join(dict.fromkeys(one.remark for one, _ in results if one.remark))
+    remark = _shared_remark([one for one, _ in results])
     if left_out:
         remark += f" Left out: {', '.join(left_out)}."
     differences = _differences(results)
@@ -125,8 +125,15 @@ def make_page(
         "legend": legend,
         "tally": tally,
         "duration": duration_text,
+        "capitalised": capitalised,
     }
     return render("experiments.html", page._asdict(), functions)
+
+
+def _shared_remark(experiments: Sequence[Experiment]) -> str:
+    """The remark of all of them; one that is of some only stands with their figures and tables."""
+    remarks = {one.remark for one in experiments}
+    return remarks.pop() if len(remarks) == 1 else ""
 
 
 def _not_repeated(
