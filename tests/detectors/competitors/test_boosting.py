@@ -14,7 +14,7 @@ from support.tasks import make_task
 from devnet.competitors import GradientBoosting
 from devnet.core.rows import as_rows
 from devnet.core.seeds import as_generator, draw_seed
-from devnet.detectors.competitors.binning import find_edges, to_bins
+from devnet.detectors.competitors.binning import columns_to_cut, find_edges, to_bins
 
 
 def quick(**parameters):
@@ -52,6 +52,26 @@ def test_bins_of_many_values_hold_equally_many(seed):
     assert len(counts) == 255
     assert counts.min() >= 19
     assert counts.max() <= 21
+
+
+def test_columns_to_cut_leave_enough_rows_on_either_side():
+    bins = np.zeros((100, 5), np.uint8)
+    bins[:19, 1] = 1
+    bins[:20, 2] = 1
+    bins[:80, 3] = 7
+    bins[19:81, 4], bins[81:, 4] = 1, 2  # 19 rows below the first edge, 19 above the second
+    assert columns_to_cut(bins, 20).tolist() == [2, 3]
+    assert columns_to_cut(bins[:, [0, 1]], 20).tolist() == [0]
+
+
+def test_columns_that_cannot_be_cut_change_nothing(seed):
+    rows, y, _ = make_task(seed)
+    rare = np.zeros((len(rows), 3), np.float32)
+    rare[:19] = 1
+    wider = np.hstack([rare, rows])
+    scores = quick(random_state=seed).fit(wider, y).anomaly_score(wider)
+    expected = quick(random_state=seed).fit(rows, y).anomaly_score(rows)
+    np.testing.assert_array_equal(scores, expected)
 
 
 def test_it_does_what_every_competitor_does(tmp_path):

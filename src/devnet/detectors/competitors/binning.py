@@ -31,6 +31,20 @@ def to_bins(rows: Tileable, edges: list[np.ndarray]) -> np.ndarray:
     return bins
 
 
+def columns_to_cut(bins: np.ndarray, fewest: int) -> np.ndarray:
+    """Columns of bins (n, d) with an edge that leaves at least so many rows on either side.
+
+    Trees whose leaves have as many rows never cut another one. If there is none, the first column.
+    """
+    n = len(bins)
+    found = []
+    for column in range(bins.shape[1]):
+        below = np.cumsum(np.bincount(bins[:, column]))  # rows up to the end of each bin
+        if np.minimum(below, n - below).max() >= fewest:
+            found.append(column)
+    return np.array(found or [0])
+
+
 def _edges(values: np.ndarray) -> np.ndarray:
     distinct = np.unique(values)
     if len(distinct) <= MAX_BINS:

@@ -8,9 +8,11 @@ from threadpoolctl import threadpool_limits
 from devnet.core.parameters import Constraint, number, whole_number
 from devnet.core.rows import Tileable
 from devnet.core.seeds import draw_seed
-from devnet.detectors.competitors.binning import find_edges, to_bins
+from devnet.detectors.competitors.binning import columns_to_cut, find_edges, to_bins
 from devnet.detectors.competitors.forest_detector import ForestDetector
 from devnet.engine.forest import MAX_DEPTH, NO_CHILD, Forest, Tree
+
+FEWEST_IN_LEAF = 20  # rows
 
 
 class GradientBoosting(ForestDetector):
@@ -54,7 +56,8 @@ class GradientBoosting(ForestDetector):
     Notes
     -----
     Everything else is scikit-learn's default: 255 bins per column, at least 20 rows per leaf.
-    The bins hold equally many rows, see `competitors/binning.py`. `sample_weight` is a row's
+    The bins hold equally many rows, and columns that no edge could split into leaves are not
+    looked at, see `competitors/binning.py`. `sample_weight` is a row's
     weight in the loss; rows of weight 0 are left out. scikit-learn holds all training rows as
     float64.
 
@@ -115,9 +118,12 @@ class GradientBoosting(ForestDetector):
         )  # the others would still count towards the rows of a leaf
         edges = find_edges(rows, chosen, generator)
         bins = to_bins(rows, edges)[chosen]
+        columns = columns_to_cut(bins, FEWEST_IN_LEAF)
+        bins = bins[:, columns]  # the others would only take time
         boosting = HistGradientBoostingClassifier(
             max_iter=self.n_trees,
             max_depth=self.max_depth,
+            min_samples_leaf=FEWEST_IN_LEAF,
             learning_rate=self.learning_rate,
             class_weight="balanced",
             early_stopping=False,
@@ -129,7 +135,7 @@ class GradientBoosting(ForestDetector):
             fitted = boosting.fit(bins, is_anomaly[chosen], sample_weight=weight[chosen])
             first_score = fitted.decision_function(bins[:1])
         trees = [
-            _read_nodes(predictor.nodes, edges, self.learning_rate)
+            _read_nodes(predictor.nodes, columns, edges, self.learning_rate)
             for (predictor,) in fitted._predictors
         ]
         forest = Forest.of(trees, rows.shape[1])
@@ -144,8 +150,10 @@ class GradientBoosting(ForestDetector):
         return total
 
 
-def _read_nodes(nodes: np.ndarray, edges: list[np.ndarray], learning_rate: float) -> Tree:
-    """Copy a tree of scikit-learn's boosting, whose nodes are records that split bins.
+def _read_nodes(
+    nodes: np.ndarray, columns: np.ndarray, edges: list[np.ndarray], learning_rate: float
+) -> Tree:
+    """Copy a tree of scikit-learn's boosting, whose nodes are records that split bins of `columns`.
 
     The values of leaves already include the learning rate, those of inner nodes do not.
     """
@@ -153,8 +161,9 @@ def _read_nodes(nodes: np.ndarray, edges: list[np.ndarray], learning_rate: float
     left, right = (
         np.where(is_leaf, NO_CHILD, nodes[name].astype(np.int64)) for name in ("left", "right")
     )
+    column = columns[nodes["feature_idx"]]
     threshold = np.zeros(len(nodes))
     for node in np.flatnonzero(~is_leaf):
-        threshold[node] = edges[nodes["feature_idx"][node]][int(nodes["num_threshold"][node])]
+        threshold[node] = edges[column[node]][int(nodes["num_threshold"][node])]
     value = nodes["value"] * np.where(is_leaf, 1, learning_rate)
-    return Tree(left, right, nodes["feature_idx"], threshold, value)
+    return Tree(left, right, column, threshold, value)
