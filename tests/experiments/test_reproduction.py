@@ -256,6 +256,7 @@ def test_an_experiment_is_repeated_in_parts(folder, monkeypatch):
     _, entries, page = repeat("tiny", "--datasets", "thyroid")
     assert [name for name, _ in entries] == ["tiny: campaign", "tiny: thyroid"]
     assert "Not repeated yet" not in page
+    assert "<tr><td>tiny</td><td>4</td><td>4</td><td>0</td>" in page  # both parts in one row
     elapsed = json.loads((place_of(folder, is_quick=False) / "elapsed.json").read_text())
     assert entries[1][1].elapsed_seconds == pytest.approx(elapsed["tiny"])
     _, whole, page = repeat("tiny", "--datasets", "campaign,thyroid")
@@ -267,6 +268,24 @@ def test_an_experiment_is_repeated_in_parts(folder, monkeypatch):
     unknown = devnet(folder, "reproduce", "tiny", "--datasets", "campain")
     assert unknown.exit_code == 2
     assert "Did you mean 'campaign'?" in unknown.output
+
+
+def test_parts_of_an_experiment_are_joined():
+    old = [record(seed, value=seed / 2) for seed in range(2)]
+    new = [old[0], record(1, value=0.25)]
+    far = verify(old, [record(seed, value=9.0) for seed in range(2)])
+    parts = [
+        repeated(verify(old, new), new, source="one", elapsed_seconds=5, datasets=["thyroid"]),
+        repeated(far, old, source="two", elapsed_seconds=7, datasets=["fraud", "URL"]),
+    ]
+    both = Verification({"tiny": parts}).joined["tiny"]
+    assert (both.verdict.n_runs, both.verdict.n_equal, both.verdict.n_means) == (4, 1, 2)
+    assert both.verdict.largest_difference == far.largest_difference
+    assert both.verdict.outside == [*parts[0].verdict.outside, *far.outside]
+    assert both.computing_seconds == sum(one.computing_seconds for one in parts)
+    assert (both.source, both.elapsed_seconds) == ("one, two", 12)
+    assert both.datasets == ["thyroid", "fraud", "URL"]
+    assert Verification({"tiny": [repeated(far, old)]}).joined["tiny"].datasets == []
 
 
 def test_a_part_is_outdated_by_other_results_on_its_sets_alone(folder):

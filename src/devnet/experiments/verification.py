@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,6 +159,27 @@ def repeated(
     )
 
 
+def _joined(parts: Sequence[Repeated]) -> Repeated:
+    """Parts of an experiment, none of which shares a data set with another, as one."""
+    columns = dict(
+        zip(Verdict._fields, zip(*(one.verdict for one in parts), strict=True), strict=True)
+    )
+    verdict = Verdict(
+        largest_difference=max(columns.pop("largest_difference")),
+        outside=list(chain.from_iterable(columns.pop("outside"))),
+        **{name: sum(counts) for name, counts in columns.items()},
+    )
+    is_whole = not all(one.datasets for one in parts)
+    return Repeated(
+        verdict,
+        source=", ".join(dict.fromkeys(one.source for one in parts)),
+        machine=", ".join(dict.fromkeys(one.machine for one in parts)),
+        computing_seconds=sum(one.computing_seconds for one in parts),
+        elapsed_seconds=sum(one.elapsed_seconds for one in parts),
+        datasets=[] if is_whole else [name for one in parts for name in one.datasets],
+    )
+
+
 @dataclass(frozen=True)
 class Verification:
     """What running experiments again has shown; a small JSON file next to them.
@@ -176,6 +198,11 @@ class Verification:
             for name, found in self.experiments.items()
             for one in found
         ]
+
+    @property
+    def joined(self) -> dict[str, Repeated]:
+        """The parts of each experiment as one."""
+        return {name: _joined(found) for name, found in self.experiments.items()}
 
     @property
     def totals(self) -> dict[str, float]:
