@@ -85,6 +85,18 @@ def test_an_interrupted_reproduction_is_resumed_on_another_day(folder, monkeypat
     assert done.verification.totals["elapsed_seconds"] > first
 
 
+def test_elapsed_time_is_on_disk_after_each_run(folder):
+    noted = []
+
+    def read(progress):
+        text = (place_of(folder, is_quick=False) / "elapsed.json").read_text()
+        noted.append(json.loads(text)["tiny"])
+
+    reproduce(folder, folder / "results", n_workers=1, on_progress=lambda name: read)
+    assert len(noted) == 3  # at the start, and after each of two runs
+    assert 0 <= noted[0] < noted[1] < noted[2]
+
+
 def test_quick_says_so_on_every_table_and_figure_and_leaves_committed_results_alone(folder):
     committed = (folder / "results" / "tiny.jsonl").read_text()
     timed = TINY.replace("runs = 2", "runs = 2\nin_parallel = false").replace("Quick", "Timed")

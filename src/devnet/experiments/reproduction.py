@@ -6,8 +6,7 @@ same code goes on where the last one ended, and committed results are never writ
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,22 +92,23 @@ def reproduce(
     verification = Verification({})
     for one, plan in plans:
         path = place / f"{one.name}.jsonl"
-        with _counted(place / ELAPSED, one.name):
-            records = run_experiment(
-                one,
-                plan,
-                path,
-                others=[other for other in sorted(place.glob("*.jsonl")) if other != path],
-                n_workers=n_workers,
-                on_progress=on_progress(one.name),
-            )
+        clock = _Clock(place / ELAPSED, one.name)
+        records = run_experiment(
+            one,
+            plan,
+            path,
+            others=[other for other in sorted(place.glob("*.jsonl")) if other != path],
+            n_workers=n_workers,
+            on_progress=clock.noting(on_progress(one.name)),
+        )
+        clock.note()
         found.append((one, records))
         some = [name for name in one.datasets if name in datasets]
         entry = _entry(
             one,
             records,
             read_results(committed / path.name),
-            elapsed_seconds=_share(path, records) * _read(place / ELAPSED)[one.name],
+            elapsed_seconds=_share(path, records) * clock.seconds,
             datasets=[] if some == one.datasets else some,
         )
         verification = verification.updated(one.name, entry)
@@ -150,18 +150,34 @@ def planned(experiment: Experiment, records: Sequence[RunRecord]) -> list[RunRec
     return [record for record in records if record.run.key in asked]
 
 
-@contextmanager
-def _counted(path: Path, name: str) -> Iterator[None]:
-    """Add the time spent inside to an entry of a file, even if it is interrupted."""
-    start = time.perf_counter()
-    try:
-        yield
-    finally:
-        seconds = _read(path)
-        seconds[name] = round(seconds.get(name, 0.0) + time.perf_counter() - start, 3)
-        write_whole(path, (json.dumps(seconds) + "\n").encode())
+class _Clock:
+    """Counts the seconds of an experiment over all sessions, and notes them after each run.
 
+    So even a process that is killed loses no more than those of the runs under way.
+    """
 
-def _read(path: Path) -> dict[str, float]:
-    found: dict[str, float] = json.loads(path.read_text()) if path.exists() else {}
-    return found
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self._name = path, name
+        self.seconds = self._earlier = self._noted().get(name, 0.0)
+        self._start = time.perf_counter()
+
+    def note(self) -> None:
+        """Write the seconds until now to the file."""
+        self.seconds = round(self._earlier + time.perf_counter() - self._start, 3)
+        noted = self._noted() | {self._name: self.seconds}
+        write_whole(self._path, (json.dumps(noted) + "\n").encode())
+
+    def noting(self, on_progress: Callable[[Progress], None]) -> Callable[[Progress], None]:
+        """Note the time, then go on to tell the progress."""
+
+        def noted(progress: Progress) -> None:
+            self.note()
+            on_progress(progress)
+
+        return noted
+
+    def _noted(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        if self._path.exists():
+            found = json.loads(self._path.read_text())
+        return found
